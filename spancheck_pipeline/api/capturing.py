@@ -1,0 +1,353 @@
+"""Capturing a place: the one step that reaches a target, once, durably; everything else reads what it left.
+
+Calling and journaling live in ``capture`` and ``storage/journal.py``; what a call returned in ``evidence/run.py``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import platform
+import subprocess
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from spancheck_pipeline import __version__
+from spancheck_pipeline.api.snapshot import read_snapshot
+from spancheck_pipeline.capture.engine import CaptureSummary, Progress, run_capture
+from spancheck_pipeline.clients.target import LoadedTarget
+from spancheck_pipeline.decision.suite import Suite
+from spancheck_pipeline.errors import CaptureRefusedError, MissingDataError
+from spancheck_pipeline.evidence.case import Case, dataset_digest
+from spancheck_pipeline.evidence.run import CapturedRow, Manifest, Usage
+from spancheck_pipeline.storage.journal import FileJournal, Journal, JournalHeader, questions_digest
+from spancheck_pipeline.storage.lock import PartitionLock
+from spancheck_pipeline.storage.store import Night, Place, Published, Store
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, captured_from_row, captured_to_row
+
+Mode = Literal["capture", "recapture", "retry_errors"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """What became of a capture. Counts, ids, versions."""
+
+    published: Published
+    manifest: Manifest
+    is_reused: bool
+    """True when the place was captured already and nothing was called."""
+    n_calls: int
+    """Calls made now."""
+    warnings: tuple[str, ...] = ()
+
+
+def read_manifest(store: Store, place: Place) -> Manifest:
+    """Return the manifest of a captured place."""
+    return Manifest.model_validate(store.open(place, CAPTURED_RUN).document())
+
+
+def new_run_id(suite: str, date: str | None) -> str:
+    """Return a fresh run id that tells suite and date, for people, and is unique."""
+    return "-".join(part for part in (suite, date, uuid.uuid4().hex[:8]) if part)
+
+
+def capture_place(
+    store: Store,
+    place: Place,
+    suite: Suite,
+    load_target: Callable[[], LoadedTarget],
+    *,
+    mode: Mode = "capture",
+    config: str | None = None,
+    now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
+    on_progress: Callable[[Progress], None] | None = None,
+    contain: Callable[[Path], AbstractContextManager[object]] | None = None,
+) -> Captured:
+    """Call the target for every case × epoch of a place that is not captured yet, and publish the captured run.
+
+    A captured place is re-used as it is: ``load_target`` is not even called. ``recapture`` calls for every case and
+    supersedes; ``retry_errors`` calls for the rows that failed. A capture that was killed resumes from its journal.
+
+    Raises:
+        LockedError: when another process captures this place.
+        CaptureRefusedError: when what is stored was made by another target version.
+        MissingDataError: for ``retry_errors`` on a place that was never captured.
+    """
+    if mode == "capture" and store.exists(place, CAPTURED_RUN):
+        return _reused(store, place)
+    folder = store.local_folder("_journal", place)
+    with PartitionLock(store.local_folder("_locks", place) / "capture.lock"):
+        if mode == "capture" and store.exists(place, CAPTURED_RUN):
+            return _reused(store, place)
+        base = _base(store, place, mode)
+        if base and not base.failed and mode == "retry_errors":
+            return _reused(store, place)
+        cases = read_snapshot(store, place)
+        with contain(folder / "target_output.log") if contain else nullcontext():
+            target = load_target()
+            header = _header(place, suite, cases, target, mode, base, config=config, now=now())
+            journal = FileJournal(folder / f"{mode}.jsonl", header)
+            try:
+                summary = run_capture(
+                    cases,
+                    target,
+                    settings=suite.target,
+                    epochs=suite.epochs,
+                    journal=journal,
+                    keys=base.failed if base and mode == "retry_errors" else None,
+                    on_progress=on_progress,
+                )
+            except BaseException:
+                journal.close()
+                raise
+        return _publish(store, place, suite, cases, journal, base, summary, config=config, now=now())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Base:
+    """The captured run that a new pass starts from."""
+
+    manifest: Manifest
+    revision: int
+    failed: set[tuple[str, int]]
+
+
+def _base(store: Store, place: Place, mode: Mode) -> _Base | None:
+    if mode == "capture":
+        return None
+    if not store.exists(place, CAPTURED_RUN):
+        if mode == "retry_errors":
+            raise MissingDataError(f"{place}: never captured, so no failed call can be retried; capture it first")
+        return None
+    file = store.open(place, CAPTURED_RUN)
+    rows = file.rows(["case_id", "epoch", "answered"])
+    failed = {(row["case_id"], row["epoch"]) for row in rows if not row["answered"]}
+    return _Base(manifest=Manifest.model_validate(file.document()), revision=file.revision, failed=failed)
+
+
+def _header(
+    place: Place,
+    suite: Suite,
+    cases: tuple[Case, ...],
+    target: LoadedTarget,
+    mode: Mode,
+    base: _Base | None,
+    *,
+    config: str | None,
+    now: dt.datetime,
+) -> JournalHeader:
+    retried = base if mode == "retry_errors" else None
+    if retried and retried.manifest.target.version != target.facts.version:
+        raise CaptureRefusedError(
+            f"{place} was captured by target version {retried.manifest.target.version!r}, and the target is "
+            f"{target.facts.version!r} now; one run has one version: capture all of it again (--recapture)"
+        )
+    if isinstance(place, Night):
+        run_id = retried.manifest.run_id if retried else new_run_id(place.suite, place.date)
+    else:
+        run_id = place.run_id
+    return JournalHeader(
+        run_id=run_id,
+        suite=place.suite,
+        date=place.date,
+        config=config,
+        mode=mode,
+        dataset_digest=dataset_digest(cases),
+        questions_digest=questions_digest(cases),
+        target=target.facts,
+        epochs=suite.epochs,
+        started_at=retried.manifest.started_at if retried else now,
+        base_revision=base.revision if base else None,
+    )
+
+
+def _publish(
+    store: Store,
+    place: Place,
+    suite: Suite,
+    cases: tuple[Case, ...],
+    journal: FileJournal,
+    base: _Base | None,
+    summary: CaptureSummary,
+    *,
+    config: str | None,
+    now: dt.datetime,
+) -> Captured:
+    """Write the captured run from the journal, then let the journal go."""
+    header = journal.header
+    keys = [(case.id, epoch) for case in cases for epoch in range(header.epochs)]
+    tally = _Tally()
+    rows = tally.counting(_merged(store, place, keys, journal, base if header.mode == "retry_errors" else None))
+    snapshot = store.open(place, CASES)
+
+    def manifest(_revision: int, _digest: str) -> dict[str, object]:
+        return tally.manifest(header, suite, cases, config=config, finished_at=max(now, header.started_at)).model_dump(
+            mode="json"
+        )
+
+    published = store.publish(
+        place,
+        CAPTURED_RUN,
+        (captured_to_row(row, header.run_id) for row in rows),
+        identity={"run_id": header.run_id, "questions": questions_digest(cases)},
+        metadata={"run_id": header.run_id, "suite": place.suite, "cases": snapshot.content_digest},
+        document=manifest,
+    )
+    journal.discard()
+    return Captured(
+        published=published,
+        manifest=read_manifest(store, place),
+        is_reused=False,
+        n_calls=summary.attempts,
+        warnings=tuple(summary.warnings),
+    )
+
+
+def _merged(
+    store: Store, place: Place, keys: list[tuple[str, int]], journal: Journal, base: _Base | None
+) -> Iterator[CapturedRow]:
+    """Yield one row a key, in order: the journal's where it has one, else what was captured before."""
+    if base is None:
+        yield from journal.rows(keys)
+        return
+    earlier = (captured_from_row(row) for row in store.open(place, CAPTURED_RUN).rows())
+    retried = base.failed
+    now = iter(journal.rows([key for key in keys if key in retried]))
+    for row in earlier:
+        if row.key in retried:
+            again = next(now)
+            yield again.model_copy(update={"attempts": row.attempts + again.attempts})
+        else:
+            yield row
+
+
+def _reused(store: Store, place: Place) -> Captured:
+    file = store.open(place, CAPTURED_RUN)
+    published = Published(
+        path=file.path,
+        table=CAPTURED_RUN.name,
+        revision=file.revision,
+        content_digest=file.content_digest,
+        n_rows=file.n_rows,
+        is_new=False,
+    )
+    manifest = Manifest.model_validate(file.document())
+    return Captured(published=published, manifest=manifest, is_reused=True, n_calls=0)
+
+
+def manifest_of(
+    header: JournalHeader,
+    suite: Suite,
+    cases: tuple[Case, ...],
+    rows: Iterable[CapturedRow],
+    *,
+    finished_at: dt.datetime,
+    config: str | None = None,
+) -> Manifest:
+    """Return the manifest of a run whose rows are at hand."""
+    tally = _Tally()
+    for _ in tally.counting(rows):
+        pass
+    return tally.manifest(header, suite, cases, config=config, finished_at=finished_at)
+
+
+class _Tally:
+    """Counts for the manifest, taken while the rows stream by."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.n_answered = 0
+        self.attempts = 0
+        self.retries = 0
+        self.errors: Counter[str] = Counter()
+        self.finish_reasons: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
+        self.models: Counter[str] = Counter()
+        self.versions: dict[str, set[str]] = {}
+
+    def counting(self, rows: Iterable[CapturedRow]) -> Iterator[CapturedRow]:
+        """Yield the rows as they are, and count them."""
+        for row in rows:
+            self._count(row)
+            yield row
+
+    def _count(self, row: CapturedRow) -> None:
+        self.n_rows += 1
+        self.attempts += row.attempts
+        self.retries += max(0, row.attempts - 1)
+        if row.output is None:
+            self.errors[row.error_class or "Error"] += 1
+            return
+        self.n_answered += 1
+        if row.output.finish_reason:
+            self.finish_reasons[row.output.finish_reason] += 1
+        if row.output.served_model:
+            self.models[row.output.served_model] += 1
+        for name in Usage.model_fields:
+            value = getattr(row.output.usage, name)
+            if name.endswith("_tokens") and value is not None:
+                self.tokens[name] += value
+        for name, version in row.output.versions.items():
+            self.versions.setdefault(name, set()).add(version)
+
+    def manifest(
+        self,
+        header: JournalHeader,
+        suite: Suite,
+        cases: tuple[Case, ...],
+        *,
+        config: str | None,
+        finished_at: dt.datetime,
+    ) -> Manifest:
+        """Return the manifest of the run whose rows were counted."""
+        settings = suite.target
+        return Manifest(
+            run_id=header.run_id,
+            suite=header.suite,
+            date=header.date,
+            config=config,
+            dataset_digest=dataset_digest(cases),
+            n_cases=len(cases),
+            epochs=header.epochs,
+            target=header.target,
+            settings={
+                "concurrency": settings.concurrency,
+                "timeout_s": settings.timeout_s,
+                "retries": settings.retries,
+                "rate_limit_per_minute": settings.rate_limit_per_minute,
+            },
+            prices=dict(suite.prices),
+            started_at=header.started_at,
+            finished_at=finished_at,
+            package_version=__version__,
+            python_version=platform.python_version(),
+            git_commit=_git_commit(),
+            n_rows=self.n_rows,
+            n_answered=self.n_answered,
+            errors=dict(sorted(self.errors.items())),
+            finish_reasons=dict(sorted(self.finish_reasons.items())),
+            attempts=self.attempts,
+            retries=self.retries,
+            tokens=dict(sorted(self.tokens.items())),
+            served_models=dict(sorted(self.models.items())),
+            versions={name: tuple(sorted(found)) for name, found in sorted(self.versions.items())},
+        )
+
+
+def _git_commit() -> str | None:
+    """Return the commit of the working folder, None where git or a repository is missing."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],  # noqa: S607 - whichever git the user has
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,93 @@
+"""Everything that is read from environment variables, in one place, for the CLI and for Dagster alike.
+
+Keys of targets and judges are read by what uses them; a ``.env`` file in the working folder gives all of these to the
+process and never overrides what is set already.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import zoneinfo
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dotenv import load_dotenv
+
+from spancheck_pipeline.decision.suite import check_name
+from spancheck_pipeline.errors import UsageError
+
+FIRST_PARTITION = "2026-01-01"
+"""First date of every suite unless ``SPANCHECK_START_DATE`` says another: fixed, so that partitions never move."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """Where suites are read and files are written, and which day it is."""
+
+    datasets: Path
+    storage: str
+    """A local path, absolute, or a URL that fsspec knows."""
+    namespace: str | None
+    timezone: str
+    """IANA name; partitions and schedules are in it."""
+    start_date: str
+    """YYYY-MM-DD."""
+    dagster_home: Path
+
+    def today(self, now: dt.datetime | None = None) -> str:
+        """Return the project's date of an instant (aware; default: now) as YYYY-MM-DD."""
+        instant = now or dt.datetime.now(dt.UTC)
+        return instant.astimezone(zoneinfo.ZoneInfo(self.timezone)).date().isoformat()
+
+
+def read_environment(environ: Mapping[str, str] | None = None, *, folder: Path | None = None) -> Environment:
+    """Return the settings that the environment gives, with the defaults of each.
+
+    Without ``environ``, a ``.env`` in the working folder is read into ``os.environ`` first. Relative paths are relative
+    to ``folder`` (default: the working folder).
+
+    Raises:
+        UsageError: for a time zone, date or namespace that cannot be.
+    """
+    folder = folder or Path.cwd()
+    if environ is None:
+        load_dotenv(folder / ".env", override=False)
+        environ = os.environ
+    storage = environ.get("SPANCHECK_STORAGE") or "storage"
+    home = environ.get("DAGSTER_HOME") or ".spancheck/dagster_home"
+    return Environment(
+        datasets=folder / (environ.get("SPANCHECK_DATASETS") or "datasets"),
+        storage=storage if "://" in storage else str(folder / storage),
+        namespace=_namespace(environ.get("SPANCHECK_NAMESPACE")),
+        timezone=_timezone(environ.get("SPANCHECK_TIMEZONE") or "UTC"),
+        start_date=_date(environ.get("SPANCHECK_START_DATE") or FIRST_PARTITION),
+        dagster_home=folder / home,
+    )
+
+
+def _namespace(value: str | None) -> str | None:
+    if not value:
+        return None
+    try:
+        return check_name(value)
+    except ValueError as error:
+        raise UsageError(f"SPANCHECK_NAMESPACE: {error}") from None
+
+
+def _timezone(value: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            f"SPANCHECK_TIMEZONE: {value[:60]!r} is not a time zone; use an IANA name such as UTC or Europe/Berlin"
+        ) from None
+    return value
+
+
+def _date(value: str) -> str:
+    try:
+        return dt.date.fromisoformat(value).isoformat()
+    except ValueError:
+        raise UsageError(f"SPANCHECK_START_DATE: {value[:40]!r} is not a date; write it as YYYY-MM-DD") from None

@@ -1,0 +1,91 @@
+"""The cases snapshot of a place: made before the first call, kept as long as the capture, relabelled only when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from spancheck_pipeline.evidence.case import Case, dataset_digest
+from spancheck_pipeline.storage.store import Place, Published, Store
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, case_from_row, case_to_row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What became of a suite's cases at a place. Ids and counts only."""
+
+    published: Published
+    dataset_digest: str
+    n_cases: int
+    is_reused: bool
+    """True when the place was captured already, so that its own snapshot stands."""
+    relabelled: tuple[str, ...] = ()
+    """Ids whose labels were replaced by today's."""
+    reworded: tuple[str, ...] = ()
+    """Ids whose question is another today: the old question and its old labels stand."""
+    added: tuple[str, ...] = ()
+    """Ids that the suite has today and the snapshot has not."""
+    removed: tuple[str, ...] = ()
+    """Ids that the snapshot has and the suite has no more."""
+
+    @property
+    def differs_from_suite(self) -> bool:
+        """Whether today's cases file says something else than the snapshot."""
+        return bool(self.reworded or self.added or self.removed or self.pending_labels)
+
+    pending_labels: tuple[str, ...] = ()
+    """Ids whose labels are others today and were not asked to be replaced (``relabel``)."""
+
+
+def read_snapshot(store: Store, place: Place) -> tuple[Case, ...]:
+    """Return the cases of a place, in the order of the suite's file."""
+    return tuple(case_from_row(row) for row in store.open(place, CASES).rows())
+
+
+def is_begun(store: Store, place: Place) -> bool:
+    """Return whether a place is captured, or a capture of it was begun and can be resumed."""
+    if store.exists(place, CAPTURED_RUN):
+        return True
+    return store.is_local and any(store.local_folder("_journal", place).glob("*.jsonl"))
+
+
+def snapshot_cases(store: Store, place: Place, cases: Sequence[Case], *, relabel: bool = False) -> Snapshot:
+    """Fix the cases of a place, or return the snapshot that a captured place has.
+
+    A captured place keeps its snapshot. With ``relabel``, cases whose question is the same take today's labels; all
+    others keep theirs, and are listed.
+    """
+    if not (store.exists(place, CASES) and is_begun(store, place)):
+        published = _publish(store, place, cases)
+        return Snapshot(
+            published=published, dataset_digest=dataset_digest(list(cases)), n_cases=len(cases), is_reused=False
+        )
+    kept = read_snapshot(store, place)
+    today = {case.id: case for case in cases}
+    same = {case.id for case in kept if case.id in today and today[case.id].question_digest == case.question_digest}
+    relabelled = tuple(
+        case.id for case in kept if case.id in same and today[case.id].label_digest != case.label_digest
+    )
+    merged = tuple(today[case.id] if relabel and case.id in same else case for case in kept)
+    published = _publish(store, place, merged)
+    kept_ids = {case.id for case in kept}
+    return Snapshot(
+        published=published,
+        dataset_digest=dataset_digest(merged),
+        n_cases=len(merged),
+        is_reused=True,
+        relabelled=relabelled if relabel else (),
+        pending_labels=() if relabel else relabelled,
+        reworded=tuple(case.id for case in kept if case.id in today and case.id not in same),
+        added=tuple(case.id for case in cases if case.id not in kept_ids),
+        removed=tuple(case.id for case in kept if case.id not in today),
+    )
+
+
+def _publish(store: Store, place: Place, cases: Sequence[Case]) -> Published:
+    def rows() -> Iterator[dict[str, object]]:
+        for position, case in enumerate(cases):
+            yield case_to_row(case, position)
+
+    labels = {"dataset_digest": dataset_digest(list(cases))}
+    return store.publish(place, CASES, rows(), identity=labels, metadata={"suite": place.suite, **labels})

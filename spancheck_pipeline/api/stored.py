@@ -1,0 +1,76 @@
+"""All steps on one place without Dagster, and a stored place as a ``Run`` in memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from spancheck_pipeline.api.capturing import Mode, capture_place
+from spancheck_pipeline.api.deciding import Decided, decide_place
+from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, record_place
+from spancheck_pipeline.api.run import Run, run_of_records
+from spancheck_pipeline.api.scoring import score_place
+from spancheck_pipeline.api.snapshot import snapshot_cases
+from spancheck_pipeline.capture.engine import Progress
+from spancheck_pipeline.clients.target import LoadedTarget
+from spancheck_pipeline.decision.suite import Suite
+from spancheck_pipeline.evidence.case import Case
+from spancheck_pipeline.grading.grader import Grader
+from spancheck_pipeline.storage.store import Place, Store
+
+
+def run_place(
+    store: Store,
+    place: Place,
+    suite: Suite,
+    cases: Sequence[Case],
+    graders: Sequence[Grader],
+    load_target: Callable[[], LoadedTarget],
+    *,
+    decided_by: str,
+    mode: Mode = "capture",
+    config: str | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    contain: Callable[[Path | None], AbstractContextManager[object]] | None = None,
+) -> Decided:
+    """Take a place from cases to audit log: snapshot, capture (once), scores, scorecard and decision, record."""
+    snapshot_cases(store, place, cases)
+    capture_place(
+        store, place, suite, load_target, mode=mode, config=config, on_progress=on_progress, contain=contain
+    )
+    return grade_place(store, place, suite, graders, decided_by=decided_by, config=config, contain=contain)
+
+
+def grade_place(
+    store: Store,
+    place: Place,
+    suite: Suite,
+    graders: Sequence[Grader],
+    *,
+    decided_by: str,
+    note: str = "",
+    config: str | None = None,
+    contain: Callable[[Path | None], AbstractContextManager[object]] | None = None,
+) -> Decided:
+    """Score a captured place with every grader, decide, and record. Nothing is called."""
+    for grader in graders:
+        if contain:
+            with contain(None):
+                score_place(store, place, grader)
+        else:
+            score_place(store, place, grader)
+    names = [grader.name for grader in graders]
+    now = dt.datetime.now(dt.UTC)
+    decided = decide_place(
+        store, place, suite, names, decided_at=now, decided_by=decided_by, note=note, config=config
+    )
+    record_place(store, place, suite, names, created_at=now)
+    return decided
+
+
+def stored_run(store: Store, place: Place, *, as_decided: int | None = None) -> Run:
+    """Return a recorded place as a run in memory, as it is now or as a decision of it saw it."""
+    file = open_audit_log(store, place, as_decided=as_decided)
+    return run_of_records(read_head(file), read_records(file))

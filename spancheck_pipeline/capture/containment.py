@@ -1,0 +1,183 @@
+"""Keeping away what a target prints, logs or warns: no text of a system reaches our output, Dagster's or its logs.
+
+While it is open, file descriptors 1 and 2, ``sys.stdout``, ``sys.stderr``, every logger, warnings and the hooks for
+unhandled exceptions lead to a log file of bounded size, or nowhere. Threads that were started meanwhile and outlive it
+(timed-out calls) stay muted on ``sys.stdout``, ``sys.stderr`` and loggers.
+
+What cannot be contained: a thread that outlives it and writes to descriptor 1 or 2 directly, through a stream that it
+took hold of earlier or from C; threads that such a thread starts later; and whatever opens a terminal, socket or file
+by itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import sys
+import threading
+import warnings
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from spancheck_pipeline.capture.streams import MUTED, MutedStream, Sink, is_muted, unwrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_STREAMS: Final = ("stdout", "stderr")
+_OWN_THREADS: Final = frozenset({"spancheck-journal", "spancheck-contained", "spancheck-capture"})
+"""Threads of this package in which no code of a target runs."""
+
+
+class Containment:
+    """What stands open: where our own progress goes, and how much the target said."""
+
+    def __init__(self, sink: Sink, stderr: TextIO) -> None:
+        self._sink = sink
+        self.stderr = stderr
+        """The real standard error, for a progress bar of ours."""
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of the target's that the log file has (all of it, when the containment is closed)."""
+        return self._sink.kept
+
+    @property
+    def dropped_bytes(self) -> int:
+        """Bytes of the target's that were dropped because the log file is full or cannot be written."""
+        return self._sink.dropped
+
+
+@contextmanager
+def contained(log_file: Path | None) -> Iterator[Containment]:
+    """Send what anybody in this process or its children prints, logs or warns to a log file (or nowhere) meanwhile.
+
+    It acts on the whole process. Opened again while it is open, in any thread, it shares the log file of the first.
+    """
+    installed = _enter(log_file)
+    try:
+        yield installed.handle
+    finally:
+        _leave()
+
+
+_lock = threading.RLock()
+_open: list[_Installed] = []
+"""The installed redirection, one at most."""
+
+
+def _enter(log_file: Path | None) -> _Installed:
+    with _lock:
+        if not _open:
+            _open.append(_Installed(log_file))
+        _open[0].depth += 1
+        return _open[0]
+
+
+def _leave() -> None:
+    with _lock:
+        _open[0].depth -= 1
+        if _open[0].depth == 0:
+            _open.pop().restore()
+
+
+class _Installed:
+    """The redirection of the whole process: made by the constructor, undone by ``restore``."""
+
+    def __init__(self, log_file: Path | None) -> None:
+        self.depth = 0
+        """How often it was asked for and not yet let go."""
+        self._threads = set(threading.enumerate())
+        self._streams: dict[str, Any] = {name: unwrapped(getattr(sys, name)) for name in _STREAMS}
+        _flush_all(self._streams.values())
+        self._sink = Sink(log_file)
+        self._saved = {fd: copy for fd in (1, 2) if (copy := _duplicate(fd)) is not None}
+        self.handle = Containment(self._sink, self._real_stderr())
+        for fd in self._saved:
+            os.dup2(self._sink.fd, fd)
+        for name, stream in self._streams.items():
+            setattr(sys, name, MutedStream(stream, self._sink))
+        self._hooks = (warnings.showwarning, threading.excepthook, sys.unraisablehook)
+        warnings.showwarning = self._warn
+        threading.excepthook = threading.__excepthook__
+        sys.unraisablehook = sys.__unraisablehook__
+        _mute_loggers(self._sink)
+
+    def restore(self) -> None:
+        """Give everything back, but for the threads that were started meanwhile and are still there."""
+        late = [t for t in threading.enumerate() if t not in self._threads and t.name not in _OWN_THREADS]
+        MUTED.update(late)
+        is_muting = any(thread.is_alive() for thread in list(MUTED))
+        _flush_all(self._streams.values())
+        for fd, copy in self._saved.items():
+            os.dup2(copy, fd)
+            os.close(copy)
+        if self.handle.stderr is not self._streams["stderr"]:
+            self.handle.stderr.close()
+        warnings.showwarning, threading.excepthook, sys.unraisablehook = self._hooks
+        self._sink.close(keep_descriptor=is_muting)
+        for name, stream in self._streams.items():
+            setattr(sys, name, MutedStream(stream, self._sink) if is_muting else stream)
+        if not is_muting:
+            _unmute_loggers()
+
+    def _real_stderr(self) -> TextIO:
+        stream: TextIO = self._streams["stderr"]
+        with suppress(OSError, ValueError, AttributeError):
+            if stream.fileno() == 2 and 2 in self._saved:  # noqa: PLR2004 - standard error
+                return os.fdopen(os.dup(self._saved[2]), "w", encoding="utf-8", errors="replace", buffering=1)
+        return stream
+
+    def _warn(  # noqa: PLR0917 - the signature of warnings.showwarning
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        del file, line
+        self._sink.write(warnings.formatwarning(message, category, filename, lineno))
+
+
+_real_call_handlers: list[Callable[[logging.Logger, logging.LogRecord], None]] = []
+
+
+def _mute_loggers(sink: Sink) -> None:
+    """Stand before the handlers of every logger, whoever installed them."""
+    if not _real_call_handlers:
+        _real_call_handlers.append(logging.Logger.callHandlers)
+    real = _real_call_handlers[0]
+    formatter = logging.Formatter("%(levelname)s %(name)s: %(message)s")
+
+    def call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
+        if sink.is_open:
+            with suppress(Exception):  # a record whose arguments do not fit its message
+                sink.write(formatter.format(record) + "\n")
+        elif not is_muted():
+            real(logger, record)
+
+    logging.Logger.callHandlers = call_handlers  # type: ignore[assignment, method-assign]  # the one place that all records pass
+
+
+def _unmute_loggers() -> None:
+    logging.Logger.callHandlers = _real_call_handlers.pop()  # type: ignore[assignment, method-assign]  # as above
+
+
+def _duplicate(fd: int) -> int | None:
+    try:
+        return os.dup(fd)
+    except OSError:  # a process may have none
+        return None
+
+
+def _flush_all(streams: Any) -> None:
+    """Write out what Python's and C's streams hold back, so that it goes where it was meant to."""
+    for stream in (*streams, sys.__stdout__, sys.__stderr__):
+        with suppress(Exception):  # closed, or not there
+            stream.flush()
+    with suppress(Exception):  # a platform without a C library that can be asked
+        ctypes.CDLL(None).fflush(None)

@@ -1,0 +1,96 @@
+"""The ``spancheck`` command: its subcommands, loaded when called, and the one place where an error becomes an exit code.
+
+0 passed, 1 failed (a gate that was not measured included), 2 could not run, 3 not comparable.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from spancheck_pipeline import __version__
+
+_COMMANDS = {
+    "nightly": ("Capture a suite's date once, score it, decide, write the record.", "nightly:nightly"),
+    "ui": ("Open Dagster's UI on this project.", "ui:ui"),
+    "run": ("Run a suite, or a cases file against a target, without Dagster.", "run:run"),
+    "score": ("Show the scorecard of a date or of an audit log; grade it again if asked.", "score:score"),
+    "gate": ("Decide whether a date or an audit log is good enough.", "gate:gate"),
+    "diff": ("Compare two runs case by case.", "diff:diff"),
+    "audit": ("Read and export the record of a date.", "audit:audit"),
+}
+"""Command → its line of help, and where it is. The modules are imported by the command that is called."""
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, so that ``--help`` starts at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][1].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"spancheck_pipeline.cli.{module}"), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (text, _) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="spancheck")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; it may quote texts.")
+@click.pass_context
+def cli(ctx: click.Context, *, debug: bool) -> None:
+    """Say whether a grounded-answer system's answers can be trusted.
+
+    Exit codes: 0 passed, 1 failed or not measured, 2 could not run, 3 not comparable.
+    """
+    ctx.obj = {"debug": debug}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit. This is the edge: no mistake of a user shows a traceback without ``--debug``."""
+    arguments = sys.argv[1:] if argv is None else argv
+    is_debug = "--debug" in arguments
+    # ``--debug`` is understood anywhere, since the message that recommends it comes after a whole command.
+    sys.exit(_run([item for item in arguments if item != "--debug"], is_debug=is_debug))
+
+
+def _run(arguments: list[str], *, is_debug: bool) -> int:
+    from spancheck_pipeline.errors import SpancheckError
+
+    try:
+        value: Any = cli.main(args=arguments, prog_name="spancheck", standalone_mode=False, obj={"debug": is_debug})
+    except SpancheckError as error:
+        if is_debug:
+            raise
+        return _say(str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted; what was captured is kept, run the same command to go on", 2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 2
+    except Exception as error:  # noqa: BLE001 - the CLI's edge
+        if is_debug:
+            raise
+        return _say(f"{type(error).__name__}; this is a fault of spancheck: run again with --debug and report it", 2)
+    return value if isinstance(value, int) else 0
+
+
+def _say(message: str, code: int) -> int:
+    from spancheck_pipeline.cli.show import safe
+
+    click.echo(f"spancheck: {safe(message)}", err=True)
+    return code

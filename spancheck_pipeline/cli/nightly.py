@@ -1,0 +1,83 @@
+"""``spancheck nightly``: a suite's partition from cases to audit log, through Dagster, in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spancheck_pipeline.cli.options import date_option, json_option, night, open_project
+
+if TYPE_CHECKING:
+    from spancheck_pipeline.api.environment import Environment
+    from spancheck_pipeline.storage.store import Night
+
+
+@click.command()
+@click.argument("suite")
+@date_option
+@click.option("--relabel", is_flag=True, help="Take today's labels for questions that are still the same; no call.")
+@click.option("--recapture", is_flag=True, help="Call the target for every case again; the old capture is kept.")
+@click.option("--retry-errors", is_flag=True, help="Call the target for the rows that failed, and no others.")
+@click.option("--allow-past", is_flag=True, help="Capture a date that is over, although today's system answers.")
+@json_option
+@click.pass_obj
+def nightly(
+    obj: dict[str, Any],
+    suite: str,
+    *,
+    date: str | None,
+    relabel: bool,
+    recapture: bool,
+    retry_errors: bool,
+    allow_past: bool,
+    as_json: bool,
+) -> int:
+    """Capture SUITE's date once, score it, decide, and write the record.
+
+    A date that is captured already is not called for again: it is scored and decided anew from what was captured.
+    Exit code 0 when the gate passes, 1 when it does not.
+    """
+    from spancheck_pipeline.errors import UsageError
+
+    if recapture and retry_errors:
+        raise UsageError("ask for --recapture or for --retry-errors, not for both")
+    environment, store = open_project()
+    place = night(environment, suite, date)
+    config = {
+        "cases": {"relabel": relabel},
+        "captured_run": {"recapture": recapture, "retry_errors": retry_errors, "allow_past": allow_past},
+    }
+    materialize(environment, place, config, is_debug=bool(obj["debug"]))
+
+    from spancheck_pipeline.api.deciding import read_decision, read_scorecard
+    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.storage.tables import AUDIT_LOG
+
+    scorecard, decision = read_scorecard(store, place), read_decision(store, place)
+    audit_log = store.path(place, AUDIT_LOG)
+    if as_json:
+        show.print_json(show.as_json(scorecard, decision, audit_log=audit_log))
+    else:
+        show.print_scorecard(scorecard, decision)
+        click.echo(f"\naudit log: {audit_log}")
+        click.echo(f"  as JSON: spancheck audit export {suite} --date {place.date} --to audit_log.json")
+        click.echo("lineage and checks: spancheck ui")
+    return show.exit_code(decision)
+
+
+def materialize(environment: Environment, place: Night, config: dict[str, Any], *, is_debug: bool) -> None:
+    """Run a suite's nightly job for one date in this process, on the project's own Dagster instance.
+
+    Raises:
+        StepFailedError: when a step could not run, with the step's own message.
+    """
+    from spancheck_pipeline.cli.progress import progress_bar
+    from spancheck_pipeline.definitions import build
+    from spancheck_pipeline.defs.home import prepare_home
+    from spancheck_pipeline.defs.run import run_nightly
+
+    prepare_home(environment.dagster_home)
+    with progress_bar(str(place)) as report:
+        definitions = build(environment, suites=[place.suite], on_progress=report, is_debug=is_debug)
+        run_nightly(definitions, environment, place, config)

@@ -1,0 +1,109 @@
+"""From what a target sent back to an ``Output``: size limit, JSON, paths into a response.
+
+Which names and types an output understands is decided in ``evidence/run.py`` (``normalize``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, Final, Literal
+
+from spancheck_pipeline.clients.call_errors import InvalidOutputError, OutputTooLargeError, text_of
+from spancheck_pipeline.errors import TargetError
+from spancheck_pipeline.evidence.run import Output, normalize
+
+MAX_OUTPUT_BYTES: Final = 16 * 1024 * 1024
+"""Largest output, as UTF-8 JSON."""
+
+OUTPUT_NAMES: Final = (*Output.model_fields, "sources", "text", "model")
+"""Names under which ``normalize`` looks for the parts of an output."""
+
+Citations = Literal["auto", "none"]
+
+
+def output_of(value: Any, *, citations: Citations) -> Output:
+    """Return what a target sent back as an output that can be stored.
+
+    Raises:
+        InvalidOutputError: when it is none: another type, a wrong field, NaN, something that JSON cannot hold.
+        OutputTooLargeError: when its JSON is larger than 16 MiB.
+    """
+    if isinstance(value, str | bytes) and len(value) > MAX_OUTPUT_BYTES:
+        raise OutputTooLargeError(MAX_OUTPUT_BYTES)
+    try:
+        output = normalize(value)
+        if citations == "none":
+            output = output.model_copy(update={"citations": ()})
+        size = len(output.model_dump_json().encode("utf-8"))
+    except Exception as error:  # noqa: BLE001 - a foreign object may raise anything while it is read
+        # Whatever the cause (too deep, a number that JSON cannot hold, a foreign object's own code): it is no output.
+        raise InvalidOutputError(text_of(error)) from None
+    if size > MAX_OUTPUT_BYTES:
+        raise OutputTooLargeError(MAX_OUTPUT_BYTES)
+    return output
+
+
+def parse_json(data: bytes | str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        InvalidOutputError: when it is not JSON.
+    """
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise InvalidOutputError("the target did not send JSON") from None
+
+
+def json_object(data: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that a text is, or None when it is anything else."""
+    if not data.lstrip().startswith(b"{"):
+        return None
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def check_output_names(names: Iterable[str], *, where: str) -> None:
+    """Refuse a mapping into a field that no output has.
+
+    Raises:
+        TargetError: naming the field and the nearest valid one.
+    """
+    for name in names:
+        if name not in OUTPUT_NAMES:
+            near = get_close_matches(name, OUTPUT_NAMES, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(Output.model_fields)}"
+            raise TargetError(f"{where}: an output has no field {name[:80]!r}; {hint}")
+
+
+def pick(document: Any, paths: Mapping[str, str]) -> dict[str, Any]:
+    """Return ``{field: the value at its dotted path}``; a field whose path leads nowhere is left out.
+
+    >>> pick({"data": {"docs": [{"t": "a"}]}}, {"answer": "data.docs.0.t", "model": "data.m"})
+    {'answer': 'a'}
+    """
+    found = {}
+    for field, path in paths.items():
+        try:
+            found[field] = _at(document, path)
+        except (LookupError, ValueError):
+            continue
+    return found
+
+
+def _at(value: Any, path: str) -> Any:
+    if isinstance(value, Mapping) and path in value:  # a key that itself holds dots
+        return value[path]
+    for part in path.split("."):
+        if isinstance(value, list):
+            value = value[int(part)]
+        elif isinstance(value, Mapping):
+            value = value[part]
+        else:
+            raise LookupError(part)  # noqa: TRY004 - the path leads nowhere
+    return value

@@ -1,0 +1,5 @@
+"""Dagster's view of a project: partitions, resources, assets, checks, jobs. Bodies call ``api``; nothing is decided here.
+
+Assembly lives in ``spancheck_pipeline.definitions``. No ``from __future__ import annotations`` in this package: Dagster
+reads the annotations of asset functions.
+"""

@@ -1,0 +1,290 @@
+"""The assets of one suite: cases → captured_run → scores → scorecard → audit_log, all on one partitions definition.
+
+Checks live in ``checks.py``, jobs and schedules in ``jobs.py``.
+"""
+
+import datetime as dt
+import getpass
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from spancheck_pipeline.api.capturing import Mode, capture_place
+from spancheck_pipeline.api.deciding import decide_place
+from spancheck_pipeline.api.environment import Environment
+from spancheck_pipeline.api.recording import record_place
+from spancheck_pipeline.api.scoring import score_place
+from spancheck_pipeline.api.snapshot import is_begun, snapshot_cases
+from spancheck_pipeline.capture.containment import contained
+from spancheck_pipeline.capture.engine import Progress
+from spancheck_pipeline.clients.target import load_target
+from spancheck_pipeline.defs import metadata
+from spancheck_pipeline.defs.guard import guarded
+from spancheck_pipeline.defs.resources import IO_MANAGER_KEY, STORE_KEY, StoreResource
+from spancheck_pipeline.errors import CaptureRefusedError
+from spancheck_pipeline.evidence.canonical import CONTRACT, digest
+from spancheck_pipeline.grading.grader import Grader, spec_of
+from spancheck_pipeline.storage.datasets import LoadedSuite, load_cases
+from spancheck_pipeline.storage.store import Night, Store
+from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, CASES, SCORECARD, SCORES, Table
+
+
+class CasesConfig(dg.Config):
+    """How the cases of a date are fixed."""
+
+    relabel: bool = False
+    """Take today's labels for questions that are still the same; nothing is called."""
+
+
+class CaptureConfig(dg.Config):
+    """Whether a captured date is called for again. By default it never is."""
+
+    recapture: bool = False
+    """Call for every case again, and supersede the captured run."""
+    retry_errors: bool = False
+    """Call for the rows that failed, and for no other."""
+    allow_past: bool = False
+    """Capture a date that is over, although today's system answers."""
+
+    def mode(self) -> Mode:
+        """Return what is asked for."""
+        if self.recapture and self.retry_errors:
+            raise CaptureRefusedError("ask for recapture or for retry_errors, not for both")
+        if self.recapture:
+            return "recapture"
+        return "retry_errors" if self.retry_errors else "capture"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteDefs:
+    """What the assets of one suite share."""
+
+    loaded: LoadedSuite
+    environment: Environment
+    partitions: dg.DailyPartitionsDefinition
+    on_progress: Callable[[Progress], None] | None = None
+    """Told how far a capture is."""
+    is_debug: bool = False
+    """Whether a foreign error's text may reach the event log."""
+
+    @property
+    def name(self) -> str:
+        """The suite's name: group, key prefix, folder."""
+        return self.loaded.suite.name
+
+    def key(self, *path: str) -> dg.AssetKey:
+        """Return the key of one of the suite's assets."""
+        namespace = self.environment.namespace
+        return dg.AssetKey([*([namespace] if namespace else []), self.name, *path])
+
+    def attributes(self, table: Table, stage: str, description: str, *path: str) -> dict[str, Any]:
+        """Return what every asset definition of the suite says of itself."""
+        return {
+            "key": self.key(*(path or (table.name,))),
+            "group_name": self.name,
+            "partitions_def": self.partitions,
+            "tags": {"stage": stage},
+            "kinds": {"python", "parquet"},
+            "owners": list(self.loaded.suite.owners) or None,
+            "description": description,
+            "metadata": metadata.column_schema(table),
+            "io_manager_key": IO_MANAGER_KEY,
+        }
+
+    @property
+    def grader_names(self) -> list[str]:
+        """Names of the suite's graders, in its order."""
+        return [grader.name for grader in self.loaded.graders]
+
+    def score_keys(self) -> list[dg.AssetKey]:
+        """Return the keys of the score assets."""
+        return [self.key(SCORES.name, name) for name in self.grader_names]
+
+
+def suite_assets(suite: SuiteDefs) -> list[dg.AssetsDefinition]:
+    """Return all assets of one suite."""
+    graders = [_scores(suite, grader) for grader in suite.loaded.graders]
+    return [_cases(suite), _captured_run(suite), *graders, _scorecard(suite), _audit_log(suite)]
+
+
+def _cases(suite: SuiteDefs) -> dg.AssetsDefinition:
+    text = "The night's snapshot of the cases. A captured date keeps the snapshot that it was asked with."
+
+    @dg.asset(**suite.attributes(CASES, "evidence", text), code_version=str(CONTRACT))
+    def cases(
+        context: dg.AssetExecutionContext,
+        config: CasesConfig,
+        spancheck_store: dg.ResourceParam[StoreResource],
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
+        store = spancheck_store.store()
+
+        def step(night: Night) -> tuple[str, metadata.Metadata]:
+            today = load_cases(suite.loaded.folder, suite.loaded.suite.cases)
+            snapshot = snapshot_cases(store, night, today, relabel=config.relabel)
+            return snapshot.dataset_digest, metadata.of_snapshot(snapshot)
+
+        return _each_night(context, suite, step)
+
+    return cases
+
+
+def _captured_run(suite: SuiteDefs) -> dg.AssetsDefinition:
+    text = "What the target answered, captured once. A captured date is re-used and never called for again."
+    attributes = suite.attributes(CAPTURED_RUN, "evidence", text)
+
+    @dg.asset(**attributes, deps=[suite.key("cases")], code_version=str(CONTRACT))
+    def captured_run(
+        context: dg.AssetExecutionContext,
+        config: CaptureConfig,
+        spancheck_store: dg.ResourceParam[StoreResource],
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
+        store = spancheck_store.store()
+
+        def step(night: Night) -> tuple[str, metadata.Metadata]:
+            refuse_past(suite, store, night, allow_past=config.allow_past)
+            captured = capture_place(
+                store,
+                night,
+                suite.loaded.suite,
+                lambda: load_target(suite.loaded.suite.target, suite_folder=suite.loaded.folder),
+                mode=config.mode(),
+                on_progress=suite.on_progress,
+                contain=contained,
+            )
+            for warning in captured.warnings:
+                context.log.warning(warning)
+            return captured.published.content_digest, metadata.of_capture(captured)
+
+        return _each_night(context, suite, step)
+
+    return captured_run
+
+
+def refuse_past(suite: SuiteDefs, store: Store, night: Night, *, allow_past: bool) -> None:
+    """Refuse the first capture of a date that is over: today's system cannot answer for last week.
+
+    Recorded answers may be read in for any date.
+
+    Raises:
+        CaptureRefusedError: unless ``allow_past``.
+    """
+    is_recorded = suite.loaded.suite.target.kind == "recorded"
+    if allow_past or is_recorded or night.date >= suite.environment.today() or is_begun(store, night):
+        return
+    raise CaptureRefusedError(
+        f"{night} was never captured and is over: today's system cannot answer for that day; "
+        "capture it all the same with allow_past: true (CLI: --allow-past)"
+    )
+
+
+def _scores(suite: SuiteDefs, grader: Grader) -> dg.AssetsDefinition:
+    spec = spec_of(grader)
+    text = f"Scores of the grader {grader.name} (measurement {spec.measurement}, version {spec.version})."
+    attributes = suite.attributes(SCORES, "grading", text, SCORES.name, grader.name)
+
+    @dg.asset(
+        **attributes,
+        deps=[suite.key("captured_run"), suite.key("cases")],
+        code_version=spec.digest,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+    )
+    def scores(
+        context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
+        store = spancheck_store.store()
+
+        def step(night: Night) -> tuple[str, metadata.Metadata]:
+            with contained(None):
+                scored = score_place(store, night, grader)
+            return scored.published.content_digest, metadata.of_scores(scored, spec.readable())
+
+        return _each_night(context, suite, step)
+
+    return scores
+
+
+def _scorecard(suite: SuiteDefs) -> dg.AssetsDefinition:
+    text = "Counts and rates per grader and category, and the gate's decision. It holds no text."
+    attributes = suite.attributes(SCORECARD, "decision", text)
+    settings = suite.loaded.suite
+    code_version = digest(
+        {
+            "contract": CONTRACT,
+            "gate": settings.gate.model_dump(mode="json"),
+            "prices": {model: price.model_dump(mode="json") for model, price in settings.prices.items()},
+        }
+    )
+
+    @dg.asset(
+        **attributes,
+        deps=[suite.key("captured_run"), suite.key("cases"), *suite.score_keys()],
+        code_version=code_version,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+    )
+    def scorecard(
+        context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
+        store = spancheck_store.store()
+
+        def step(night: Night) -> tuple[str, metadata.Metadata]:
+            decided = decide_place(
+                store,
+                night,
+                settings,
+                suite.grader_names,
+                decided_at=dt.datetime.now(dt.UTC),
+                decided_by=getpass.getuser(),
+                note=f"Dagster run {context.run_id}",
+            )
+            return decided.scorecard_file.content_digest, metadata.of_decision(decided)
+
+        return _each_night(context, suite, step)
+
+    return scorecard
+
+
+def _audit_log(suite: SuiteDefs) -> dg.AssetsDefinition:
+    text = "The record that a reviewer reads: per case what was asked, answered, cited, measured and decided."
+    attributes = suite.attributes(AUDIT_LOG, "decision", text)
+
+    @dg.asset(
+        **attributes,
+        deps=[suite.key("captured_run"), suite.key("cases"), *suite.score_keys(), suite.key("scorecard")],
+        code_version=str(CONTRACT),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+    )
+    def audit_log(
+        context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
+        store = spancheck_store.store()
+
+        def step(night: Night) -> tuple[str, metadata.Metadata]:
+            now = dt.datetime.now(dt.UTC)
+            published = record_place(store, night, suite.loaded.suite, suite.grader_names, created_at=now)
+            return published.content_digest, metadata.of_file(published)
+
+        return _each_night(context, suite, step)
+
+    return audit_log
+
+
+def _each_night(
+    context: dg.AssetExecutionContext,
+    suite: SuiteDefs,
+    step: Callable[[Night], tuple[str, metadata.Metadata]],
+) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
+    """Walk the dates of a run in order; each one's metadata goes to its own partition.
+
+    The data version of one date is the digest of its content; a range has the digest of all of them.
+    """
+    digests = []
+    for date in sorted(context.partition_keys):
+        content, shown = guarded(lambda date=date: step(Night(suite.name, date)), is_debug=suite.is_debug)  # type: ignore[misc]  # bound now, called now
+        context.add_asset_metadata(shown, partition_key=date)
+        digests.append(content)
+    return dg.MaterializeResult(data_version=dg.DataVersion(digests[0] if len(digests) == 1 else digest(digests)))
+
+
+__all__ = ["STORE_KEY", "CaptureConfig", "CasesConfig", "SuiteDefs", "refuse_past", "suite_assets"]

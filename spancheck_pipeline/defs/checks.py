@@ -1,0 +1,92 @@
+"""The gate in the UI: one partitioned asset check a rule, on the scorecard, saying what the core decided."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from spancheck_pipeline.api.deciding import read_decision
+from spancheck_pipeline.decision.gate import GateDecision, RuleResult, rule_names
+from spancheck_pipeline.defs.assets import SuiteDefs
+from spancheck_pipeline.defs.guard import guarded
+from spancheck_pipeline.defs.resources import StoreResource
+from spancheck_pipeline.storage.store import Night
+
+
+def suite_checks(suite: SuiteDefs) -> dg.AssetChecksDefinition:
+    """Return the checks of one suite, all evaluated together from the stored decision.
+
+    They never block other assets: the audit log of a failed night is the one that is needed most.
+    """
+    asset = suite.key("scorecard")
+    names = rule_names(suite.loaded.suite.gate, suite.grader_names)
+    specs = [
+        dg.AssetCheckSpec(name, asset=asset, partitions_def=suite.partitions, description=f"Rule {name} of the gate")
+        for name in names
+    ]
+
+    @dg.multi_asset_check(name="__".join([*asset.path[:-1], "gate"]), specs=specs)
+    def gate(
+        context: dg.AssetCheckExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
+    ) -> Iterator[dg.AssetCheckResult]:
+        store = spancheck_store.store()
+        dates = sorted(context.partition_keys)
+        decisions = {date: guarded(lambda date=date: read_decision(store, Night(suite.name, date)), is_debug=suite.is_debug) for date in dates}  # type: ignore[misc]  # bound now, called now
+        if len(dates) == 1:
+            for rule in decisions[dates[0]].rules:
+                yield _result(asset, rule)
+            return
+        # A range run has one evaluation without a partition; each date gets its own beside it.
+        for date, decision in decisions.items():
+            for rule in decision.rules:
+                context.instance.report_runless_asset_event(_evaluation(asset, rule, date))
+        for name in names:
+            yield _over_range(asset, name, decisions)
+
+    return gate
+
+
+def _result(asset: dg.AssetKey, rule: RuleResult) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=rule.rule,
+        passed=rule.answer.is_ok,
+        severity=dg.AssetCheckSeverity.ERROR if rule.is_blocking else dg.AssetCheckSeverity.WARN,
+        description=rule.reason,
+        metadata=_shown(rule),
+    )
+
+
+def _evaluation(asset: dg.AssetKey, rule: RuleResult, date: str) -> dg.AssetCheckEvaluation:
+    return dg.AssetCheckEvaluation(
+        asset_key=asset,
+        check_name=rule.rule,
+        passed=rule.answer.is_ok,
+        severity=dg.AssetCheckSeverity.ERROR if rule.is_blocking else dg.AssetCheckSeverity.WARN,
+        description=rule.reason,
+        metadata=_shown(rule),
+        partition=date,
+    )
+
+
+def _over_range(asset: dg.AssetKey, name: str, decisions: dict[str, GateDecision]) -> dg.AssetCheckResult:
+    rules = [rule for decision in decisions.values() for rule in decision.rules if rule.rule == name]
+    failed = [rule for rule in rules if not rule.answer.is_ok]
+    is_blocking = any(rule.is_blocking for rule in rules)
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=name,
+        passed=not failed,
+        severity=dg.AssetCheckSeverity.ERROR if is_blocking else dg.AssetCheckSeverity.WARN,
+        description=f"{len(failed)} of {len(rules)} dates of this range do not pass; each date has its own evaluation",
+    )
+
+
+def _shown(rule: RuleResult) -> dict[str, dg.RawMetadataValue]:
+    shown: dict[str, dg.RawMetadataValue] = {"answer": rule.answer.value}
+    if rule.threshold is not None:
+        shown["threshold"] = rule.threshold
+    if rule.observed is not None:
+        shown["observed"] = rule.observed
+    if rule.counts is not None:
+        shown |= dict(rule.counts.model_dump())
+    return shown

@@ -1,0 +1,98 @@
+"""What the UI shows of a table and of a materialization: schemas, counts, rates, digests, paths; never a text."""
+
+from typing import Any
+
+import dagster as dg
+
+from spancheck_pipeline.api.capturing import Captured
+from spancheck_pipeline.api.deciding import Decided
+from spancheck_pipeline.api.scoring import Scored
+from spancheck_pipeline.api.snapshot import Snapshot
+from spancheck_pipeline.storage.store import Published
+from spancheck_pipeline.storage.tables import Table
+
+Metadata = dict[str, Any]
+
+
+def column_schema(table: Table) -> Metadata:
+    """Return the columns of a table as Dagster shows them."""
+    columns = [dg.TableColumn(field.name, str(field.type)) for field in table.schema]
+    return {"dagster/column_schema": dg.TableSchema(columns=columns)}
+
+
+def of_file(published: Published) -> Metadata:
+    """Return what is said of every file."""
+    return {
+        "dagster/row_count": published.n_rows,
+        "revision": published.revision,
+        "path": dg.MetadataValue.path(published.path),
+        "content_digest": published.content_digest,
+    }
+
+
+def of_snapshot(snapshot: Snapshot) -> Metadata:
+    """Return what is said of a cases snapshot; cases that differ today are listed by id."""
+    changed = {
+        "relabelled": snapshot.relabelled,
+        "labels_not_taken_over": snapshot.pending_labels,
+        "questions_kept_as_asked": snapshot.reworded,
+        "cases_added_since": snapshot.added,
+        "cases_removed_since": snapshot.removed,
+    }
+    return {
+        **of_file(snapshot.published),
+        "dataset_digest": snapshot.dataset_digest,
+        "reused": snapshot.is_reused,
+        **{f"n_{name}": len(ids) for name, ids in changed.items()},
+        **{name: dg.MetadataValue.json(list(ids[:100])) for name, ids in changed.items() if ids},
+    }
+
+
+def of_capture(captured: Captured) -> Metadata:
+    """Return what is said of a captured run."""
+    manifest = captured.manifest
+    return {
+        **of_file(captured.published),
+        "reused": captured.is_reused,
+        "calls_made": captured.n_calls,
+        "run_id": manifest.run_id,
+        "target": f"{manifest.target.kind} {manifest.target.reference}",
+        "target_version": manifest.target.version or "not stated",
+        "n_answered": manifest.n_answered,
+        "n_errors": manifest.n_errors,
+        "errors": dg.MetadataValue.json(manifest.errors),
+        "retries": manifest.retries,
+    }
+
+
+def of_scores(scored: Scored, spec: str) -> Metadata:
+    """Return what is said of one grader's scores."""
+    counts = {f"n_{outcome}": n for outcome, n in sorted(scored.outcomes.items())}
+    return {**of_file(scored.published), **counts, "grader_spec": dg.MetadataValue.json(_loads(spec))}
+
+
+def of_decision(decided: Decided) -> Metadata:
+    """Return the rates of a scorecard, each as a number that the UI plots over partitions."""
+    card = decided.scorecard
+    headline = card.headline
+    rates = {
+        "citation_accuracy": headline.citation_accuracy and headline.citation_accuracy.value,
+        "abstention_correctness": headline.abstention_correctness and headline.abstention_correctness.value,
+        "hallucination_rate": headline.hallucination and headline.hallucination.rate.value,
+        "mean_cost_usd": headline.cost.mean_usd,
+        "p95_latency_ms": headline.latency.answer.p95_ms,
+    }
+    rates |= {f"pass_rate_{name}": figures.pass_rate.value for name, figures in card.graders.items()}
+    return {
+        **of_file(decided.scorecard_file),
+        "decision": decided.decision.answer.value,
+        "decision_revision": decided.decision.revision or 0,
+        **{name: rate for name, rate in rates.items() if rate is not None},
+        "n_errors": sum(card.errors.values()),
+    }
+
+
+def _loads(text: str) -> Any:
+    import json
+
+    return json.loads(text)

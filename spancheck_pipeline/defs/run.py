@@ -1,0 +1,40 @@
+"""Running a suite's job in this process, on the project's instance, without a server."""
+
+from typing import Any
+
+import dagster as dg
+
+from spancheck_pipeline.api.environment import Environment
+from spancheck_pipeline.errors import SpancheckError, StepFailedError
+from spancheck_pipeline.storage.store import Night
+
+
+def run_nightly(definitions: dg.Definitions, environment: Environment, place: Night, config: dict[str, Any]) -> None:
+    """Materialize everything of a suite for one date; ``config`` is asset name → its configuration.
+
+    Raises:
+        StepFailedError: when a step could not run, with its own message. A gate that fails is not an error.
+    """
+    key = [*([environment.namespace] if environment.namespace else []), place.suite]
+    job = definitions.resolve_job_def("_".join([*key, "nightly"]))
+    run_config = {
+        "ops": {"__".join([*key, name]): {"config": settings} for name, settings in config.items()},
+        "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+    }
+    with dg.DagsterInstance.get() as instance:
+        result = job.execute_in_process(
+            run_config=run_config, instance=instance, partition_key=place.date, raise_on_error=False
+        )
+    if not result.success:
+        raise _failure(result)
+
+
+def _failure(result: dg.ExecuteInProcessResult) -> SpancheckError:
+    """Return the first failed step's message; later steps only say that an earlier one failed."""
+    for event in result.all_events:
+        if event.is_step_failure:
+            data = event.step_failure_data
+            described = data.user_failure_data.description if data.user_failure_data else None
+            message = described or (data.error.message.strip() if data.error else "it failed without a message")
+            return StepFailedError(str(event.step_key), message)
+    return StepFailedError("the run", "it did not succeed; `spancheck ui` shows its events")

@@ -1,0 +1,204 @@
+"""The claim: which words of an answer a citation is for, and which sentences of an answer are claims at all.
+
+Markers are read in ``citation.py``, sentences in ``sentence.py``; whether a claim is carried is a grader's question.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from spancheck_pipeline.evidence.citation import Citation, Marker, markers, resolve_marker, strip_markers
+from spancheck_pipeline.evidence.folding import fold
+from spancheck_pipeline.evidence.sentence import sentences
+from spancheck_pipeline.evidence.word import Span, remember, words
+
+if TYPE_CHECKING:
+    from spancheck_pipeline.evidence.run import Context
+
+Basis = Literal["explicit", "offsets", "marker", "nearest", "answer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The words that a citation is for, where they stand, and how that was told."""
+
+    text: str
+    """Without inline markers."""
+    start: int | None
+    """Half-open with ``end``, in code points of the answer; None where an explicit claim is not in the answer."""
+    end: int | None
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A run of adjacent markers with the words of the answer that it is for."""
+
+    markers: tuple[Marker, ...]
+    claim: Span
+
+
+def claim_of(
+    citation: Citation, answer: str, *, contexts: Sequence[Context] = (), split: bool = True, source: str | None = None
+) -> Claim:
+    """Return the claim that a citation carries.
+
+    In this order: what the producer says; the answer at its offsets; the words before the inline markers that name
+    its source (of several, those nearest in words to the quote); with ``split``, the sentence that the quote is
+    nearest to; else the whole answer.
+    """
+    if citation.claim is not None and citation.claim.strip():
+        at = answer.find(citation.claim)
+        end = at + len(citation.claim)
+        return Claim(text=_clean(citation.claim), start=at if at >= 0 else None, end=end if at >= 0 else None, basis="explicit")
+    if by_offsets := _by_offsets(citation, answer):
+        return by_offsets
+    source = source if source is not None else citation.source_id
+    if source is not None and (spans := _marked_for(answer, source, contexts)):
+        return _at(answer, _nearest(answer, spans, citation.quote), "marker")
+    if split and answer.strip():
+        spans = claim_spans(answer) or sentences(answer)
+        if spans and citation.quote:
+            return _at(answer, _nearest(answer, spans, citation.quote), "nearest")
+    return Claim(text=_clean(answer), start=0, end=len(answer), basis="answer")
+
+
+def marked_claims(answer: str, known: Sequence[str] = ()) -> tuple[Marked, ...]:
+    """Return each run of adjacent markers of an answer with the clause or sentence before it, in order."""
+    found = markers(answer, known)
+    ends = sentences(answer)
+    starts = [span.start for span in ends]
+    runs: list[list[Marker]] = []
+    for marker in found:
+        if runs and marker.wraps is None and not answer[runs[-1][-1].end : marker.start].strip(" ,;"):
+            runs[-1].append(marker)
+        else:
+            runs.append([marker])
+    result: list[Marked] = []
+    floor = 0
+    for run in runs:
+        result.append(Marked(tuple(run), _before(answer, run, ends, starts, floor)))
+        floor = run[-1].end
+    return tuple(result)
+
+
+@remember(1_000_000)
+def claim_spans(answer: str) -> tuple[Span, ...]:
+    """Return the sentences of an answer that say something: no headings, questions, lead-ins or bare markers."""
+    blank = strip_markers(answer)
+    return tuple(span for span in sentences(answer) if _claims(blank[span.start : span.end]))
+
+
+_LEAD_IN = re.compile(
+    r"(?:(?:here|these|the following|below|key|some|several|there are|based on|according to)\b.{0,160}|[^.!?]{0,80}):\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_PLEASANTRY = re.compile(
+    r"(?:(?:i hope|let me know|feel free|please let|thank you|thanks|sure|certainly|of course|you're welcome)\b.{0,120})\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _claims(sentence: str) -> bool:
+    stripped = sentence.strip()
+    if not words(stripped) or stripped.startswith("#") or stripped.endswith(("?", "？")):
+        return False
+    if re.fullmatch(r"\*\*[^*\n]{1,120}\*\*:?", stripped):
+        return False
+    return not (_LEAD_IN.match(stripped) or _PLEASANTRY.match(stripped))
+
+
+def _before(answer: str, run: list[Marker], ends: Sequence[Span], starts: list[int], floor: int) -> Span:
+    """Return what a run of markers is for: what it encloses, or the words before it in its sentence.
+
+    A run that opens its sentence is for that sentence; a run in the middle is for the words since the last run.
+    """
+    if run[0].wraps is not None:
+        return Span(*run[0].wraps)
+    at = run[0].start
+    index = bisect_right(starts, at) - 1
+    if index < 0:
+        return Span(0, at)
+    sentence = ends[index]
+    start = max(sentence.start, floor) if floor <= at else sentence.start
+    if words(answer[start:at]):
+        tail = answer[run[-1].end : sentence.end]
+        last_in_sentence = not words(strip_markers(tail))
+        return _trim(answer, start, sentence.end if last_in_sentence and floor <= sentence.start else at)
+    if words(strip_markers(answer[run[-1].end : sentence.end])):
+        return _trim(answer, run[-1].end, sentence.end)
+    if index and not words(strip_markers(answer[sentence.start : sentence.end])):
+        return ends[index - 1]
+    return sentence
+
+
+def _trim(answer: str, start: int, end: int) -> Span:
+    while start < end and (answer[start].isspace() or answer[start] in ",;"):
+        start += 1
+    while end > start and answer[end - 1].isspace():
+        end -= 1
+    return Span(start, end)
+
+
+def _by_offsets(citation: Citation, answer: str) -> Claim | None:
+    start, end = citation.answer_start, citation.answer_end
+    if start is None or start > len(answer):
+        return None
+    if end is not None and start < end <= len(answer) and words(answer[start:end]):
+        inside = answer[start:end]
+        if len(words(strip_markers(inside))) >= 2:  # noqa: PLR2004 - a word or a bare marker is a place, not a claim
+            return _at(answer, Span(start, end), "offsets")
+    for span in reversed(sentences(answer)):
+        if span.start <= start:
+            return _at(answer, span, "offsets")
+    return None
+
+
+def _marked_for(answer: str, source: str, contexts: Sequence[Context]) -> list[Span]:
+    spans: list[Span] = []
+    for marked in marked_claims(answer, (source,)):
+        for marker in marked.markers:
+            if any(source in {name, resolve_marker(name, contexts)} for name in marker.ids):
+                spans.append(marked.claim)
+                break
+    return spans
+
+
+def _nearest(answer: str, spans: Sequence[Span], quote: str | None) -> Span:
+    """Return the span that shares the largest part of its words with a quote; the first of equals."""
+    if not quote or len(spans) == 1:
+        return spans[0]
+    wanted = _bag(quote)
+    best, best_share = spans[0], -1.0
+    for span in spans:
+        bag = _bag(answer[span.start : span.end])
+        shared = len(wanted & bag)
+        share = shared / (len(bag) + len(wanted) - shared) if bag else 0.0
+        if share > best_share:
+            best, best_share = span, share
+    return best
+
+
+@remember(1_000_000)
+def _bag(text: str) -> frozenset[str]:
+    """Return a text's folded words; of scripts without spaces, the pairs of letters."""
+    bag: set[str] = set()
+    for word in words(fold(text).text):
+        if word.text[0] > "\u0dff" and len(word.text) > 1:
+            bag.update(word.text[i : i + 2] for i in range(len(word.text) - 1))
+        else:
+            bag.add(word.text)
+    return frozenset(bag)
+
+
+def _at(answer: str, span: Span, basis: Basis) -> Claim:
+    return Claim(text=_clean(answer[span.start : span.end]), start=span.start, end=span.end, basis=basis)
+
+
+def _clean(text: str) -> str:
+    """Return a claim's words without markers, and without the blanks that they leave."""
+    return re.sub(r" {2,}(?=[.,;:!?])| {2,}", lambda m: "" if m.end() < len(m.string) and m.string[m.end()] in ".,;:!?" else " ", strip_markers(text)).strip()

@@ -1,0 +1,497 @@
+"""Folding: a text as a reader sees it, whatever typography, HTML or Markdown it came in, with the way back.
+
+What is folded: Unicode NFKC (without superscripts, subscripts and fractions, whose digits mean something else), case,
+white space, control and zero-width characters, soft hyphens, dashes, quotation marks, ligatures, line-wrap hyphens,
+HTML tags and entities, Markdown emphasis, links, bullets, headings and table bars, reference marks such as ``[12]``.
+What is not: accents, letters of other scripts, digits that differ in meaning.
+
+Every rule looks only at the characters next to it, so that a slice of a text folds as the text did there. Where a fold
+is good enough to call a quote found is said in ``grading/provenance.py``.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from spancheck_pipeline.evidence.word import Span, is_no_space, is_word_char, remember
+
+CACHE_CHARS = 16_000_000
+"""Characters of passages whose folds are kept in memory at one time."""
+
+_MAX_TRIES = 64
+"""Places that one look-up tries before it gives up: a hostile text may hold a needle at every character."""
+
+_DASHES = "\u2010-\u2015\u2043\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d"
+_SINGLE = "'\u2018-\u201b\u2032\u2039\u203a\u00b4\uff07"
+_DOUBLE = "\u201c-\u201f\u2033\u00ab\u00bb\u301d-\u301f\uff02\u300c-\u300f"
+_INVISIBLE = (
+    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_SUPER = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_TAGS = (
+    "a|abbr|b|big|blockquote|body|br|caption|center|cite|code|col|dd|del|div|dl|dt|em|figure|figcaption|font|footer|"
+    "h[1-6]|head|header|hr|html|i|img|ins|kbd|li|main|mark|nav|ol|p|pre|q|s|samp|script|section|small|span|strike|"
+    "strong|style|sub|sup|table|tbody|td|tfoot|th|thead|title|tr|tt|u|ul|var|wbr"
+)
+_BLOCK = re.compile(
+    r"</?(?:blockquote|body|br|caption|center|d[dlt]|div|fig\w+|footer|h[1-6r]|head|header|html|li|main|nav|ol|p|pre|"
+    r"section|t(?:able|body|d|foot|h|head|itle|r)|ul)\b",
+    re.IGNORECASE,
+)
+_SPECIAL = re.compile(
+    rf"""
+      (?P<wrap>(?<=[^\W\d_])[-\xad\u2010\u2011][ \t]{{0,80}}\r?\n[ \t]{{0,80}}(?=[^\W\d_]))
+    | (?P<ref>[ ]?(?:\[\^?\d{{1,3}}(?:[ ]?[,;–-][ ]?\^?\d{{1,3}}){{0,20}}\](?!\()|【[\d:]{{1,9}}(?:†[^【】\n]{{0,120}})?】))
+    | (?P<space>\s{{2,}}|[^\S ])
+    | (?P<script><su[pb]>[ ]?[^<>\s]{{1,12}}[ ]?</su[pb]>)
+    | (?P<tag></?(?:{_TAGS})(?:[\s/][^<>]{{0,400}})?>|<!--[^<>]{{0,400}}-->)
+    | (?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z][A-Za-z0-9]{{1,30}});)
+    | (?P<url>\]\([^\s()]{{1,2000}}(?:[ ]"[^"\n]{{0,200}}")?\))
+    | (?P<escape>\\[!-/:-@\[-`{{-~])
+    | (?P<emphasis>[*_`]+)
+    | (?P<bar>\|)
+    | (?P<bracket>!?\[|\])
+    | (?P<quote>[{_SINGLE}{_DOUBLE}])
+    | (?P<dash>[{_DASHES}-]*[{_DASHES}][{_DASHES}-]*|-{{2,}})
+    | (?P<invisible>[{_INVISIBLE}]+)
+    | (?P<super>[{_SUPER}]+)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_LINE_START = re.compile(r"[ \t]*(?:(?:[-*+•·‣◦▪▫●○■□–—]|\#{1,6}|>)[ \t]+|>)*(?:\[[ xX]\][ \t]+)?")
+_RULE_LINE = re.compile(r"[ \t]*[|:=-][ \t|:=-]{2,400}(?=[\r\n]|\Z)")
+_NEWLINE = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
+_PLAIN = re.compile(r"(?![ #+])(?:[A-Za-z0-9.,;:()?!%$/=+\"@#]| (?! )|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])|(?<=[A-Za-z])'(?=[A-Za-z]))*(?<! )\Z")
+_SUPER_DIGITS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
+_SUB_DIGITS = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
+_UNIT_WORD = re.compile(
+    r"(?:[a-zµ]{1,3}|feet|foot|inch(?:es)?|miles?|yards?|acres?|[a-z]{0,5}met(?:re|er)s?|litres?|seconds?)\Z",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folded:
+    """A folded text with the way back to the original.
+
+    The way back is a list of segments: of an even segment each character stands for one original character, of the
+    others the whole stands for the whole.
+    """
+
+    text: str
+    """The folded text: no white space at its ends, single spaces inside."""
+    has_wraps: bool = False
+    """Whether a line-wrap hyphen was taken out, which may have been a real hyphen."""
+    _folded: list[int] = field(default_factory=list, repr=False)
+    _start: list[int] = field(default_factory=list, repr=False)
+    _end: list[int] = field(default_factory=list, repr=False)
+    _even: list[bool] = field(default_factory=list, repr=False)
+
+    def original(self, start: int, end: int) -> Span:
+        """Return the original range of a non-empty folded range."""
+        first = bisect_right(self._folded, start) - 1
+        last = bisect_right(self._folded, end - 1) - 1
+        begin = self._start[first] + (start - self._folded[first] if self._even[first] else 0)
+        stop = self._start[last] + end - self._folded[last] if self._even[last] else self._end[last]
+        return Span(begin, stop)
+
+    def find(self, needle: str, start: int = 0) -> int:
+        """Return where a folded needle stands as whole tokens, at or after ``start``; -1 where it does not."""
+        return find_tokens(self.text, needle, start)
+
+
+def find_tokens(text: str, needle: str, start: int = 0) -> int:
+    """Return the first place where a needle starts and ends at token boundaries, or -1.
+
+    >>> find_tokens("130 days", "30 days"), find_tokens("in 30 days", "30 days")
+    (-1, 3)
+    """
+    if not needle:
+        return -1
+    for _ in range(_MAX_TRIES):
+        at = text.find(needle, start)
+        if at < 0:
+            return -1
+        if starts_token(text, at) and ends_token(text, at + len(needle)):
+            return at
+        start = at + 1
+        while start < len(text) and not starts_token(text, start):
+            start += 1
+    return -1
+
+
+_CUTTING_PREFIX = re.compile(
+    r"(?<!\w)(?:non|un|anti|ex|pre|post|sub|semi|quasi|pseudo|dis|mis|in|im|counter|nicht|no)-\Z", re.IGNORECASE
+)
+
+
+def starts_token(text: str, at: int) -> bool:
+    """Say whether a token starts at a place, so that a quote may start there.
+
+    Inside a token are: letters and digits side by side; the point or comma of a number; the dash of a range; a minus
+    sign and its number; a prefix that turns a word's meaning (non-refundable); the apostrophe of can't.
+    """
+    if at <= 0 or at >= len(text):
+        return True
+    left, here = text[at - 1], text[at]
+    if not is_word_char(here):
+        return not (here in "%‰" and left.isdigit()) and not _inside_number(text, at) and not _inside_contraction(text, at)
+    if is_word_char(left):
+        return is_no_space(left) or is_no_space(here) if not _same_number(left, here) else False
+    if left in ".,-/:" and here.isdigit():
+        before = text[at - 2] if at >= 2 else " "  # noqa: PLR2004 - the character before the sign
+        if before.isdigit():
+            return False
+        return not (left in ".-" and not is_word_char(before) and before not in ")]\"'")
+    if left == "-" and is_word_char(here):
+        return _CUTTING_PREFIX.search(text, max(0, at - 10), at) is None
+    if left == "'":
+        return at < 2 or not is_word_char(text[at - 2]) or _word_length(text, at) >= 3  # noqa: PLR2004 - 't, 're, 'll
+    return not (left == "_" and at >= 2 and is_word_char(text[at - 2]))  # noqa: PLR2004 - as above
+
+
+def ends_token(text: str, at: int) -> bool:
+    """Say whether a token ends right before a place, so that a quote may end there."""
+    if at <= 0 or at >= len(text):
+        return True
+    left, here = text[at - 1], text[at]
+    if is_word_char(left) and is_word_char(here):
+        return is_no_space(left) or is_no_space(here) if not _same_number(left, here) else False
+    if is_word_char(left):
+        if here in "%‰" and (left.isdigit() or left.isnumeric()):
+            return False
+        return not _inside_number(text, at) and not _inside_contraction(text, at)
+    if left in ".,-" and here.isdigit():
+        return starts_token(text, at)
+    return True
+
+
+def _same_number(left: str, right: str) -> bool:
+    return left.isnumeric() and right.isnumeric() and not (is_no_space(left) or is_no_space(right))
+
+
+def _inside_number(text: str, at: int) -> bool:
+    """Say whether the sign at a place stands between two digits: 3.5, 1,000, 3-5, 1/2, 10:30."""
+    return (
+        text[at] in ".,-/:"
+        and text[at - 1].isdigit()
+        and at + 1 < len(text)
+        and text[at + 1].isdigit()
+    )
+
+
+def _inside_contraction(text: str, at: int) -> bool:
+    """Say whether an apostrophe or underscore at a place joins letters: can't, a_b."""
+    return text[at] in "'_" and is_word_char(text[at - 1]) and at + 1 < len(text) and is_word_char(text[at + 1])
+
+
+def _word_length(text: str, at: int) -> int:
+    end = at
+    while end < len(text) and end - at < 3 and is_word_char(text[end]):  # noqa: PLR2004 - nobody asks beyond three
+        end += 1
+    return end - at
+
+
+@remember(CACHE_CHARS)
+def fold(text: str) -> Folded:
+    """Return a text as a reader sees it, with the way back. Kept, so that each distinct passage is folded once.
+
+    Linear in the text.
+
+    >>> folded = fold("Either **party** may “termi-\\nnate” it.")
+    >>> folded.text
+    'either party may "terminate" it.'
+    >>> folded.original(7, 12)
+    Span(start=9, end=14)
+    """
+    return _Folder(text, joins_wraps=True).run()
+
+
+@remember(CACHE_CHARS // 4)
+def fold_keeping_wraps(text: str) -> Folded:
+    """Return the other reading of a text with line-wrap hyphens: ``long-\\nterm`` as ``long-term``."""
+    return _Folder(text, joins_wraps=False).run()
+
+
+class _Folder:
+    """One pass over one text."""
+
+    def __init__(self, text: str, *, joins_wraps: bool) -> None:
+        self.text = text
+        self.joins_wraps = joins_wraps
+        self.out: list[str] = []
+        self.size = 0
+        self.last = " "
+        self.gap_from: int | None = None
+        self.has_wraps = False
+        self.folded: list[int] = []
+        self.start: list[int] = []
+        self.end: list[int] = []
+        self.even: list[bool] = []
+
+    def run(self) -> Folded:
+        text = self.text
+        if _PLAIN.match(text):
+            return Folded(text.lower(), False, [0], [0], [len(text)], [True])
+        at = self.line_start(0)
+        search = _SPECIAL.search
+        while match := search(text, at):
+            if match.start() > at:
+                self.plain(at, match.start())
+            at = self.special(match)
+        if at < len(text):
+            self.plain(at, len(text))
+        return Folded(
+            "".join(self.out).rstrip(" "), self.has_wraps, self.folded, self.start, self.end, self.even
+        )
+
+    def special(self, match: re.Match[str]) -> int:
+        """Fold one special place and return where to go on."""
+        start, end = match.span()
+        kind = match.lastgroup or ""
+        if kind == "space":
+            return self.white_space(start, end)
+        if kind == "wrap":
+            self.has_wraps = True
+            joined = self.joins_wraps and not self.text[end].isupper()
+            self.put("" if joined else "-", start, end)
+        elif kind in {"ref", "url"}:
+            self.gap(start)
+            if kind == "ref" and self.text[start] == " " and end < len(self.text) and is_word_char(self.text[end]):
+                self.put(" ", start, end)
+        elif kind == "tag":
+            self.gap(start)
+            if _BLOCK.match(self.text, start):
+                self.put(" ", start, end)
+        elif kind in {"bar", "dash"}:
+            self.put(" " if kind == "bar" else "-", start, end)
+        elif kind == "script":
+            self.script_tag(start, end)
+        elif kind == "entity":
+            self.entity(start, end)
+        elif kind == "escape":
+            self.put(self.text[start + 1], start, end)
+        elif kind == "super":
+            self.superscript(self.text[start:end], start, end)
+        elif kind != "invisible":
+            getattr(self, kind)(start, end)
+        return end
+
+    def white_space(self, start: int, end: int) -> int:
+        text = self.text
+        if not _NEWLINE.search(text, start, end):
+            self.put(" ", start, end)
+            return end
+        left = text[start - 1] if start else " "
+        if end < len(text) and is_no_space(left) and is_no_space(text[end]):
+            return end  # a line break inside a script without spaces separates nothing
+        self.put(" ", start, end)
+        return self.line_start(end)
+
+    def line_start(self, at: int) -> int:
+        """Return the place after what only marks a line: bullets, headings, block quotes, rules of a table."""
+        rule = _RULE_LINE.match(self.text, at)
+        if rule:
+            return rule.end()
+        match = _LINE_START.match(self.text, at)
+        return match.end() if match else at
+
+    def emphasis(self, start: int, end: int) -> None:
+        left, right = self.neighbours(start, end)
+        if (is_word_char(left) and is_word_char(right)) or (left.isspace() and right.isspace()):
+            self.put(self.text[start:end], start, end)
+        else:
+            self.gap(start)
+
+    def bracket(self, start: int, end: int) -> None:
+        left, right = self.neighbours(start, end)
+        opens = self.text[end - 1] == "["
+        if is_word_char(left if opens else right):
+            self.put(self.text[start:end], start, end)
+        else:
+            self.gap(start)
+
+    def quote(self, start: int, end: int) -> None:
+        left, right = self.neighbours(start, end)
+        char = self.text[start]
+        single = re.match(f"[{_SINGLE}]", char) is not None
+        if left.isalpha() and right.isalpha() and single:
+            self.put("'", start, end)
+        elif left.isnumeric() and single:
+            self.put("'", start, end)
+        else:
+            self.put('"', start, end)
+
+    def script_tag(self, start: int, end: int) -> None:
+        """Fold ``<sup>2</sup>`` as ``²``, so that 10<sup>2</sup> is not 102."""
+        inner = re.sub(r"<[^<>]*>", "", self.text[start:end]).strip()
+        if self.text[start + 3] in "pP":
+            self.superscript(inner.translate(_SUPER_DIGITS), start, end)
+        else:
+            self.put(inner.translate(_SUB_DIGITS), start, end)
+
+    def superscript(self, digits: str, start: int, end: int) -> None:
+        """Take a superscript out where it is a reference mark: after a word that is no unit, or after a stop."""
+        if digits.strip(_SUPER):
+            self.put(digits.casefold(), start, end)
+            return
+        left = self.text[start - 1] if start else " "
+        word = re.search(r"[^\W\d_]*\Z", self.text[max(0, start - 12) : start])
+        after_word = word is not None and len(word.group()) > 3 and not _UNIT_WORD.match(word.group())  # noqa: PLR2004 - m², km², ft²
+        if left in ".,;:!?)\"”’" or after_word:
+            self.gap(start)
+        else:
+            self.put(digits, start, end)
+
+    def entity(self, start: int, end: int) -> None:
+        raw = self.text[start:end]
+        char = html.unescape(raw)
+        if char == raw:
+            self.plain(start, end)
+        elif char.isspace():
+            self.put(" ", start, end)
+        elif re.fullmatch(f"[{_INVISIBLE}]+", char):
+            return
+        elif re.fullmatch(f"[{_DASHES}]", char):
+            self.put("-", start, end)
+        elif re.fullmatch(f"[{_SINGLE}{_DOUBLE}]", char):
+            left, right = self.neighbours(start, end)
+            single = re.match(f"[{_SINGLE}]", char) is not None
+            inner = single and ((left.isalpha() and right.isalpha()) or left.isnumeric())
+            self.put("'" if inner else '"', start, end)
+        else:
+            self.put(_compose(char), start, end)
+
+    def neighbours(self, start: int, end: int) -> tuple[str, str]:
+        left = self.text[start - 1] if start else " "
+        right = self.text[end] if end < len(self.text) else " "
+        return left, right
+
+    def gap(self, start: int) -> None:
+        """Note that something was taken out here: two words at its sides are not to be joined."""
+        if self.gap_from is None:
+            self.gap_from = start
+
+    def put(self, piece: str, start: int, end: int) -> None:
+        """Put out what stands for an original range as a whole."""
+        if not piece:
+            return
+        self.close_gap(piece[0], start)
+        if piece == " " and self.last == " ":
+            return
+        self.segment(start, end, even=len(piece) == 1 == end - start)
+        self.out.append(piece)
+        self.size += len(piece)
+        self.last = piece[-1]
+
+    def close_gap(self, first: str, start: int) -> None:
+        if self.gap_from is None:
+            return
+        begin, self.gap_from = self.gap_from, None
+        if is_word_char(self.last) and is_word_char(first):
+            self.segment(begin, start, even=False)
+            self.out.append(" ")
+            self.size += 1
+            self.last = " "
+
+    def segment(self, start: int, end: int, *, even: bool) -> None:
+        if even and self.even and self.even[-1] and self.end[-1] == start:
+            if self.start[-1] + self.size - self.folded[-1] == start:
+                self.end[-1] = end
+                return
+        self.folded.append(self.size)
+        self.start.append(start)
+        self.end.append(end)
+        self.even.append(even)
+
+    def plain(self, start: int, end: int) -> None:
+        """Put out a stretch that holds nothing special."""
+        if self.text[start] == " " and self.last == " ":
+            start += 1
+            if start == end:
+                return
+        piece = self.text[start:end]
+        if piece.isascii():
+            self.run_of(piece.lower(), start, end)
+            return
+        for begin, stop in _chunks(piece):
+            chunk = piece[begin:stop]
+            folded = chunk.casefold()
+            if (
+                len(folded) == len(chunk)
+                and unicodedata.is_normalized("NFKC", chunk)
+                and unicodedata.is_normalized("NFKC", folded)
+            ):
+                self.run_of(folded, start + begin, start + stop)
+            else:
+                self.clusters(chunk, start + begin)
+
+    def run_of(self, folded: str, start: int, end: int) -> None:
+        self.close_gap(folded[0], start)
+        self.segment(start, end, even=True)
+        self.out.append(folded)
+        self.size += len(folded)
+        self.last = folded[-1]
+
+    def clusters(self, chunk: str, offset: int) -> None:
+        at = 0
+        while at < len(chunk):
+            stop = at + 1
+            while stop < len(chunk) and stop - at < _MAX_CLUSTER and _continues(chunk[stop]):
+                stop += 1
+            piece = _compose(chunk[at:stop])
+            if piece.isspace():
+                piece = " "
+            self.put(piece, offset + at, offset + stop)
+            at = stop
+
+
+_MAX_CLUSTER = 31
+"""A letter and thirty marks, as Unicode's stream-safe format has it: more would make normalization quadratic."""
+_CHUNK = 256
+
+
+def _chunks(text: str) -> list[tuple[int, int]]:
+    """Return ranges of a text that are short and do not part a letter from its marks."""
+    ranges, at = [], 0
+    while at < len(text):
+        stop = min(at + _CHUNK, len(text))
+        while stop < len(text) and stop < at + _CHUNK + _MAX_CLUSTER and _continues(text[stop]):
+            stop += 1
+        ranges.append((at, stop))
+        at = stop
+    return ranges
+
+
+def _continues(char: str) -> bool:
+    """Say whether a character may compose with the one before it."""
+    if char < "\u0300":
+        return False
+    return (
+        "\u1160" <= char <= "\u11ff"
+        or char in "\uff9e\uff9f"
+        or unicodedata.combining(char) != 0
+        or unicodedata.category(char)[0] == "M"
+    )
+
+
+def _compose(cluster: str) -> str:
+    """Return one letter with its marks in NFKC and folded case, superscripts, subscripts and fractions kept."""
+    text = unicodedata.normalize("NFC", "".join(_expand(char) for char in cluster)).casefold()
+    return unicodedata.normalize("NFC", text)
+
+
+@lru_cache(maxsize=4096)
+def _expand(char: str) -> str:
+    """Return the compatibility decomposition of a character, but of none that is a superscript, subscript or fraction."""
+    decomposition = unicodedata.decomposition(char)
+    if not decomposition or decomposition.startswith(("<super>", "<sub>", "<fraction>")):
+        return char
+    codes = [part for part in decomposition.split() if not part.startswith("<")]
+    return "".join(_expand(chr(int(code, 16))) for code in codes)

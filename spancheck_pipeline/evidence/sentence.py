@@ -1,0 +1,131 @@
+"""Sentences with their places: where one ends, in prose, lists, headings, quotations and scripts without spaces.
+
+Words live in ``word.py``; which sentence a citation is for is ``claim.py``'s.
+"""
+
+from __future__ import annotations
+
+import re
+
+from spancheck_pipeline.evidence.word import Span, remember
+
+_MARKER = r"(?:[ ]?(?:\[\^?[^\[\]\n]{1,24}\]|【[^【】\n]{1,60}】|<sup>[^<>\n]{1,12}</sup>|[⁰¹²³⁴-⁹]+))"
+_CLOSING = "\"'”’»)\\]」』*_"
+_END = re.compile(
+    rf"""
+      (?P<wide>[。！？｡︒؟۔।॥]+[{_CLOSING}」』”’]*{_MARKER}{{0,8}})                # ends a sentence with no space after it
+    | (?P<stop>[.!?…]+[{_CLOSING}]{{0,4}}{_MARKER}{{0,8}})(?=\s|\Z|[\u3400-\u9fff]|(?<=[\])¹²³])[A-Z])
+    | (?P<line>[ \t]*(?:\r\n|[\n\r\u2028\u2029])[ \t]*)
+    """,
+    re.VERBOSE,
+)
+_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof sr jr st mt vs etc e.g i.e eg ie cf al approx nos art arts sec secs ch chap fig figs eq vol pp p "
+    "para paras ed eds est inc ltd co corp llc plc dept gen gov sen rep capt col lt sgt rev hon u.s u.k u.n e.u ph.d m.d b.a "
+    "m.a d.c a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri viz ca incl excl "
+    "bzw z.b d.h u.a usw abs nr bspw ggf vgl evtl inkl str tel av bd ave blvd rd hr hrs ref refs ibid op cit cl "
+    "n.b p.s т.е т.д т.п г гг др им ул стр рис см p.ex av.j.-c env".split()
+)
+_ALWAYS_INSIDE = frozenset(
+    "mr mrs ms dr prof vs e.g i.e eg ie cf approx fig figs eq vol pp nos art arts sec secs st mt gen gov sen rep capt col "
+    "lt sgt rev hon viz ca bzw z.b d.h u.a bspw ggf vgl evtl nr abs т.е им ул рис см p.ex op ibid".split()
+)
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•·‣◦▪●○–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|#{1,6})[ \t]+")
+_LIST_NUMBER = re.compile(r"(?:\A|[\n\r])[ \t]*\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\Z")
+_LAST_WORD = re.compile(r"[^\s(\[\"'“‘]{1,20}\Z")
+_CONTINUES = re.compile(r"\s*[\"'“‘(\[]*[a-zà-öø-ÿа-яα-ω]")
+_NEXT_NUMBER = re.compile(r"\s*\d")
+_TAKES_NUMBER = frozenset("no nos art arts sec secs ch chap fig figs eq vol p pp para paras nr abs cl стр рис".split())
+_TERMINATED = re.compile(rf"[.!?…:;。！？؟۔।]+[{_CLOSING}]{{0,4}}{_MARKER}{{0,8}}\Z")
+_SHORT_LINE = 80
+
+
+@remember(2_000_000)
+def sentences(text: str) -> tuple[Span, ...]:
+    """Return the sentences of a text as half-open ranges in code points, in order, without white space at their ends.
+
+    A sentence ends at ``. ! ? …`` before white space (not after an abbreviation, an initial or a list's number, not
+    before a small letter), at the stops of other scripts, at an empty line, and at the ends of headings and list
+    items. Citation markers and closing quotation marks after a stop belong to the sentence before them. Linear.
+
+    >>> text = "Dr. Smith paid $3.50. It was late [1]. 合同生效。有效期三年。"
+    >>> [text[s.start:s.end] for s in sentences(text)]
+    ['Dr. Smith paid $3.50.', 'It was late [1].', '合同生效。', '有效期三年。']
+    """
+    spans: list[Span] = []
+    start = 0
+    for match in _END.finditer(text):
+        if match.end() <= start:
+            continue
+        if match.lastgroup == "line":
+            if _line_ends_sentence(text, start, match):
+                start = _close(text, spans, start, match.start(), match.end())
+        elif match.lastgroup == "wide" or _stop_ends_sentence(text, start, match):
+            start = _close(text, spans, start, match.end(), match.end())
+    _close(text, spans, start, len(text), len(text))
+    return tuple(spans)
+
+
+def _close(text: str, spans: list[Span], start: int, end: int, following: int) -> int:
+    """Add the sentence between two places, if it holds more than white space; return where the next one starts."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if end > start:
+        spans.append(Span(start, end))
+    return following
+
+
+def _stop_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
+    stop = match.start()
+    after = text[match.end() : match.end() + 8]
+    if text[stop] == "." and text[stop : stop + 2] != "..":
+        if _LIST_NUMBER.search(text[max(start, stop - 12) - (1 if stop - 12 > start else 0) : stop]):
+            return False
+        found = _LAST_WORD.search(text, max(start, stop - 20), stop)
+        word = found.group() if found else ""
+        lower = word.casefold().rstrip(".")
+        if lower in _ALWAYS_INSIDE and not (lower in _TAKES_NUMBER and not _NEXT_NUMBER.match(after)):
+            return False
+        if lower in _TAKES_NUMBER and _NEXT_NUMBER.match(after):
+            return False
+        if len(word) == 1 and word.isupper() and word != "I":
+            return False  # an initial
+        if _CONTINUES.match(after):
+            return False
+        if lower in _ABBREVIATIONS:
+            return _begins_like_sentence(after)
+    elif _CONTINUES.match(after) and (text[stop] in "….") | (text[match.end() - 1] in "\"'”’»)"):
+        return False
+    return True
+
+
+def _begins_like_sentence(after: str) -> bool:
+    """After ``etc.`` or ``Inc.`` a sentence goes on as often as not: it ends only before a word that starts sentences."""
+    words = after.split()
+    return not words or words[0] in {"The", "A", "An", "It", "This", "That", "In", "He", "She", "They", "We", "If", "But"}
+
+
+def _line_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
+    """Say whether a line break ends a sentence: before an empty line or a list item, after a heading or item."""
+    line = text[max(start, match.start() - 400) : match.start()].rsplit("\n", 1)[-1]
+    if not line.strip():
+        return True
+    if _LIST_ITEM.match(text, match.end()) or text[match.end() : match.end() + 1] in {"\n", "\r", "|", ">"}:
+        return True
+    if line.lstrip().startswith(("#", "|")) or _TERMINATED.search(line.rstrip()[-80:]):
+        return True
+    following = text[match.end() : match.end() + 1]
+    if line.rstrip()[-1:] in {",", "-", "–", "—"} or following.islower():
+        return False
+    return len(line.strip()) <= _SHORT_LINE and (following.isupper() or following.isdigit()) and _looks_like_heading(line)
+
+
+def _looks_like_heading(line: str) -> bool:
+    """A short line without a stop is a heading when its longer words are written large, or when it is bold."""
+    stripped = line.strip()
+    if stripped.startswith("**") and stripped.endswith("**"):
+        return True
+    long_words = [word for word in stripped.split() if len(word) > 3]  # noqa: PLR2004 - of, the, and are small in headings too
+    return bool(long_words) and all(word[0].isupper() for word in long_words) and len(stripped.split()) <= 10  # noqa: PLR2004 - a heading is short

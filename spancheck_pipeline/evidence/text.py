@@ -1,0 +1,16 @@
+"""Text as this project reads it: one front for words, sentences and folding.
+
+Words of any script live in ``word.py``, sentences in ``sentence.py``, folding (what a reader does not see is taken
+away, with the way back to the original) in ``folding.py``; markers such as ``[2]`` live in ``citation.py``.
+"""
+
+from __future__ import annotations
+
+from spancheck_pipeline.evidence.folding import Folded, fold, fold_keeping_wraps
+from spancheck_pipeline.evidence.sentence import sentences
+from spancheck_pipeline.evidence.word import Span, Word, count_words, is_no_space, is_word_char, remember, words
+
+__all__ = [
+    "Folded", "Span", "Word", "count_words", "fold", "fold_keeping_wraps", "is_no_space", "is_word_char", "remember",
+    "sentences", "words",
+]  # fmt: skip

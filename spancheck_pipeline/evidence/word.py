@@ -1,0 +1,146 @@
+"""Words of any script with their places, which scripts write no spaces, and a bounded memory for work on texts.
+
+Folding lives in ``folding.py``, sentences in ``sentence.py``; what a claim's words say lives in ``grading/support``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Span(NamedTuple):
+    """A half-open range, in code points of the text that it was made from."""
+
+    start: int
+    end: int
+
+
+class Word(NamedTuple):
+    """One word with its place, in code points of the text that it was read from."""
+
+    text: str
+    start: int
+    end: int
+
+
+def remember(max_chars: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Keep what a pure function of one text returned, for the most recent texts, up to ``max_chars`` of them together.
+
+    A passage that comes back in many cases is worked on once. The bound counts characters, not entries, so that a
+    few huge texts cannot fill the memory; a text over an eighth of the bound is never kept.
+    """
+
+    def wrap(function: Callable[[str], T]) -> Callable[[str], T]:
+        kept: OrderedDict[str, T] = OrderedDict()
+        held = 0
+
+        @wraps(function)
+        def remembered(text: str) -> T:
+            nonlocal held
+            if text in kept:
+                value = kept[text]
+                kept.move_to_end(text)
+                return value
+            value = function(text)
+            if len(text) * 8 <= max_chars:
+                kept[text] = value
+                held += len(text) + 64
+                while held > max_chars and kept:
+                    held -= len(kept.popitem(last=False)[0]) + 64
+            return value
+
+        return remembered
+
+    return wrap
+
+
+def _ranges(wanted: Callable[[str], bool], *blocks: range) -> str:
+    """Return the inside of a character class that holds the wanted characters of some blocks."""
+    parts: list[str] = []
+    for block in blocks:
+        start: int | None = None
+        for code in (*block, None):
+            inside = code is not None and wanted(chr(code))
+            if inside and start is None:
+                start = code
+            elif not inside and start is not None:
+                end = (block[-1] if code is None else code - 1)
+                parts.append(f"{chr(start)}-{chr(end)}" if end > start else chr(start))
+                start = None
+    return "".join(parts)
+
+
+MARKS = _ranges(
+    lambda char: unicodedata.category(char)[0] == "M",
+    range(0x300, 0x3100),
+    range(0xA66F, 0xABF0),
+    range(0xFE20, 0xFE30),
+    range(0x10A01, 0x11E00),
+)
+"""Inside of a character class: marks that belong to the letter before them (``\\w`` leaves them out)."""
+
+NO_SPACE = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Myanmar, Khmer
+    "\u3005-\u3007\u3041-\u30ff\u3105-\u312f\u31f0-\u31ff"  # kana, bopomofo
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+"""Inside of a character class: letters of the scripts that write no space between words."""
+
+_NO_SPACE = re.compile(f"[{NO_SPACE}]")
+_WORD = re.compile(
+    rf"""
+    [{NO_SPACE}{MARKS}]*[{NO_SPACE}][{NO_SPACE}{MARKS}]*          # a run of a script without spaces
+    | [^\W\d_{NO_SPACE}][^\W\d_{NO_SPACE}{MARKS}]*(?=[{NO_SPACE}])  # letters right before such a run
+    | (?:[^\W_{NO_SPACE}]|[{MARKS}])+                              # letters, digits, marks …
+      (?:['’.&](?:[^\W_{NO_SPACE}]|[{MARKS}])+)*                   # … and what joins them: isn't, U.S., 3.5, AT&T
+    """,
+    re.VERBOSE,
+)
+
+
+def is_no_space(char: str) -> bool:
+    """Say whether a character is of a script that writes no space between words.
+
+    >>> is_no_space("合"), is_no_space("ก"), is_no_space("a"), is_no_space("한")
+    (True, True, False, False)
+    """
+    return char > "\u0dff" and _NO_SPACE.match(char) is not None
+
+
+def is_word_char(char: str) -> bool:
+    """Say whether a character is part of a word: a letter, digit, number sign such as ½, or a mark on one."""
+    return char.isalnum() or (char > "\u02ff" and unicodedata.category(char)[0] == "M")
+
+
+def words(text: str) -> tuple[Word, ...]:
+    """Return the words of a text in order: letters, digits and marks of any script, with what joins them inside.
+
+    A run of a script without spaces is one word here; who compares such runs takes their character n-grams.
+
+    >>> [word.text for word in words("AT&T isn't 3.5 years old. 合同生效")]
+    ['AT&T', "isn't", '3.5', 'years', 'old', '合同生效']
+    """
+    return tuple(Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
+
+
+def count_words(text: str) -> int:
+    """Return how many words a text has, each letter of a script without spaces counting as 3/4 of one, rounded down.
+
+    So four characters of such a script are three words' worth: enough to be looked for, as three words are.
+
+    >>> count_words("thirty days written"), count_words("合同生效")
+    (3, 3)
+    """
+    spaced, unspaced = 0, 0
+    for word in words(text):
+        letters = len(_NO_SPACE.findall(word.text))
+        unspaced += letters
+        spaced += not letters
+    return spaced + unspaced * 3 // 4

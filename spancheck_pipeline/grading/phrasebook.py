@@ -1,0 +1,273 @@
+"""The phrasebook: one language's ways of declining, compiled from its data file, and which language a text is in.
+
+What the matches mean together lives in ``abstention.py``. The data files (``abstention_patterns/*.toml``) hold RE2
+patterns, so that no answer can make them slow; the first comment of ``en.toml`` explains their tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import re2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "ar", "zh", "ja", "ko")
+"""Languages with a phrasebook."""
+
+Opener = Literal["start", "contrast", "conclude", "explain", "join"]
+
+_WORD = r"[a-z0-9\x{80}-\x{10FFFF}]"
+_EDGE = r"[\x00-/:-`{-\x7f]"
+"""Flattened text has no punctuation beyond ASCII, so these small classes do for every script; Unicode's own letter
+class would make each pattern a thousand times larger."""
+_NEVER = r"[^\x00-\x{10FFFF}]"
+
+
+class Phrase(NamedTuple):
+    """One compiled list of phrases; its first group is the cue."""
+
+    pattern: Any
+    is_anchored: bool
+    """Whether it stands at the start of a clause, so that nothing before it can make it a condition."""
+
+
+@dataclass(frozen=True)
+class Phrasebook:
+    """The compiled phrases of one language; every method takes lower-cased, flattened text."""
+
+    language: str
+    decline: tuple[Phrase, ...]
+    refuse: tuple[Phrase, ...]
+    neutral: tuple[Phrase, ...]
+    condition: Any
+    """Words before a phrase that make it a condition or a relative clause, so that it declines nothing."""
+    after: Any
+    """Words after a phrase that do so."""
+    splitter: Any
+    """What divides the clauses of a sentence."""
+
+    def declines(self, clause: str, patterns: Sequence[str] = ()) -> tuple[int, int] | None:
+        """Return the span of the words that say "I cannot answer from the sources", or None."""
+        own = (Phrase(_wrapped(pattern, _EDGE), is_anchored=False) for pattern in patterns)
+        return self._first([*self.decline, *own], clause)
+
+    def refuses(self, clause: str) -> tuple[int, int] | None:
+        """Return the span of the words that say "I will not answer", or None."""
+        return self._first(self.refuse, clause)
+
+    def is_neutral(self, clause: str) -> bool:
+        """Whether a clause asserts nothing about the question: courtesy, an offer, a question, what a source is about."""
+        if clause.rstrip().endswith("?") or not any(character.isalnum() for character in clause):
+            return True
+        return any(phrase.pattern.search(clause) for phrase in self.neutral)
+
+    def clauses(self, flat: str, span: tuple[int, int]) -> Iterator[tuple[int, int, Opener]]:
+        """Yield the clauses of one sentence with the sort of word that opens each."""
+        start, end = span
+        at, opener = start, "start"
+        for match in self.splitter.finditer(flat[start:end]):
+            kind = match.lastgroup or "contrast"
+            cut = start + match.start()
+            if flat[at:cut].strip():
+                yield at, cut, opener  # type: ignore[misc]  # group names are the openers
+            at = cut if kind == "join" else start + match.end()
+            opener = kind
+        if flat[at:end].strip():
+            yield at, end, opener  # type: ignore[misc]  # as above
+
+    def _first(self, patterns: Iterable[Phrase], clause: str) -> tuple[int, int] | None:
+        for phrase in patterns:
+            match = phrase.pattern.search(clause)
+            if match is None:
+                continue
+            start, end = match.span(1)
+            before = clause[clause.rfind(",", 0, start) + 1 : start]
+            is_free = phrase.is_anchored or not self.condition.search(before)
+            if is_free and not self.after.match(clause[end:]):
+                return start, end
+        return None
+
+
+@cache
+def phrasebook(language: str) -> Phrasebook:
+    """Return the phrasebook of one of ``LANGUAGES``."""
+    data = _data(language)
+    words = {name: _either(items) for name, items in data.get("words", {}).items()}
+    edge = _EDGE if data.get("spaced", True) else ""
+    lead = _either(data.get("lead", [])) or "(?:)"
+    join = _either(data.get("join", [])) or _NEVER
+    leads = rf"(?:{_filled(lead, words)}[\s,:]+)*"
+    start = rf"(?:^|,|(?:^|{_EDGE}){join}\s){_EDGE}*{leads}"
+    whole = rf"^{_EDGE}*{leads}"
+
+    def compiled(table: Mapping[str, Sequence[str]]) -> tuple[Phrase, ...]:
+        made = []
+        if items := table.get("start"):
+            made.append(Phrase(_compile(rf"{start}({_filled(_either(items), words)})(?:$|{edge})"), True))
+        if items := table.get("whole"):
+            made.append(Phrase(_compile(rf"{whole}({_filled(_either(items), words)}){_EDGE}*$"), True))
+        if items := table.get("anywhere"):
+            made.append(Phrase(_wrapped(_filled(_either(items), words), edge), False))
+        return tuple(made)
+
+    return Phrasebook(
+        language=language,
+        decline=compiled(data["decline"]),
+        refuse=compiled(data.get("refuse", {})),
+        neutral=compiled(data.get("neutral", {})),
+        condition=_wrapped(_filled(_either(data["condition"]) or _NEVER, words), edge),
+        after=_compile(rf"^\s*(?:{_filled(_either(data.get('after', [])) or _NEVER, words)})"),
+        splitter=_splitter(data, words, edge),
+    )
+
+
+def _splitter(data: Mapping[str, Any], words: Mapping[str, str], edge: str) -> Any:
+    """Return the pattern of what divides clauses: marks, and connectives named by what they do."""
+    tables = {name: _either(data.get(name, [])) for name in ("contrast", "conclude", "explain")}
+    groups = "|".join(
+        rf"(?:^|{edge or '(?:)'})\s*(?P<{name}>{_filled(items, words)})(?:$|{edge or '(?:)'})"
+        for name, items in tables.items()
+        if items
+    )
+    if parts := data.get("join_before"):
+        groups += rf"|(?P<join>(?:,|\s)\s*{_filled(_either(parts), words)})(?:$|{edge or '(?:)'})"
+    return _compile(rf"{groups}|(?:[;:]\s|\s-+\s|[—–]|；|：)")
+
+
+@cache
+def data_versions() -> dict[str, str]:
+    """Return the digest of every data file, by its name: what the spec of a grader that uses them carries."""
+    folder = resources.files("spancheck_pipeline.grading") / "abstention_patterns"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()[:16] for name in names}
+
+
+def flatten(text: str) -> str:
+    """Return a text lower-cased and plain, character for character, so that offsets stay the same.
+
+    Typographic quotes, full-width marks and odd blanks become plain ones; Markdown emphasis, headings and quoted
+    passages become blanks.
+    """
+    plain = "".join(_plain(character) for character in text)
+    return _QUOTED.sub(lambda match: '"' + " " * (len(match.group()) - 2) + '"', plain)
+
+
+_QUOTED = re.compile(r'(?<=\S\s)"[^"\n]{1,2000}"')
+_TABLE = str.maketrans(
+    {"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"',
+     "」": '"', "『": '"', "』": '"', "，": ",", "、": ",", "．": ".", "｡": "。", "！": "!", "？": "?", "：": ":", "；": ";",
+     "（": "(", "）": ")", "؟": "?", "،": ",", "؛": ";", "—": ";", "–": "-", "‐": "-", "‑": "-", "…": ".", "*": " ",
+     "#": " ", ">": " ", "_": " "}
+)  # fmt: skip
+
+
+@lru_cache(maxsize=65536)
+def _plain(character: str) -> str:
+    """Return the one character that stands for a character: lower case, and a blank for what is not text."""
+    lower = character.lower()
+    plain = (lower if len(lower) == 1 else character).translate(_TABLE)
+    if plain == "\n" or plain == "。" or "!" <= plain <= "~":
+        return plain
+    return plain if unicodedata.category(plain)[0] in "LMN" else " "
+
+
+def phrasebooks_for(language: str | None) -> tuple[Phrasebook, ...]:
+    """Return the phrasebooks to read a text with: its language's; all of Latin script where nobody can tell."""
+    if language in LANGUAGES:
+        return (phrasebook(str(language)),)
+    if language is not None:
+        return ()
+    return tuple(phrasebook(code) for code in LANGUAGES if code not in {"ru", "ar", "zh", "ja", "ko"})
+
+
+@lru_cache(maxsize=4096)
+def language_of(flat: str) -> str | None:
+    """Return the language that a text is positively in, by script and function words; None where it is too short."""
+    sample = flat[:4000]
+    scripts = Counter(_script(character) for character in sample if character.isalpha())
+    if not scripts:
+        return None
+    script, count = scripts.most_common(1)[0]
+    if scripts["kana"] * 10 >= count and script in {"han", "kana"}:
+        return "ja"
+    if script in {"han", "hangul"}:
+        return {"han": "zh", "hangul": "ko"}[script]
+    return _by_words(sample, _data("languages")["by_script"].get(script, ()), script)
+
+
+def _by_words(sample: str, codes: Sequence[str], script: str) -> str | None:
+    if not codes:
+        return f"und-{script}"
+    words = re.findall(r"[^\W\d_]+", sample)
+    listed = _data("languages")["function_words"]
+    hits = {code: sum(word in _word_set(code) for word in words) for code in codes if code in listed}
+    if not hits:
+        return codes[0]
+    best = max(hits, key=lambda code: hits[code])
+    runner_up = max((count for code, count in hits.items() if code != best), default=0)
+    needed = 2 if best in LANGUAGES else 3
+    return best if hits[best] >= needed and hits[best] > runner_up else None
+
+
+@cache
+def _word_set(code: str) -> frozenset[str]:
+    return frozenset(_data("languages")["function_words"][code].split())
+
+
+@lru_cache(maxsize=65536)
+def _script(character: str) -> str:
+    name = unicodedata.name(character, "?").split()[0].split("-")[0]
+    return {"CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana", "HALFWIDTH": "kana"}.get(name, name.lower())
+
+
+@cache
+def _data(name: str) -> dict[str, Any]:
+    folder = resources.files("spancheck_pipeline.grading") / "abstention_patterns"
+    return tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))
+
+
+def _either(items: Iterable[str]) -> str:
+    parts = list(items)
+    return "(?:" + "|".join(parts) + ")" if parts else ""
+
+
+def _filled(pattern: str, words: Mapping[str, str]) -> str:
+    """Put the named word lists in place, and let a blank stand for any run of blanks."""
+    for _ in range(3):
+        pattern = re.sub(r"\{([a-z_]+)\}", lambda match: words[match.group(1)], pattern)
+    return pattern.replace(" ", r"\s+")
+
+
+def _wrapped(pattern: str, edge: str) -> Any:
+    return _compile(rf"(?:^|{edge})({pattern})(?:$|{edge})" if edge else f"({pattern})")
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Return why RE2 cannot run a pattern, or None where it can."""
+    try:
+        _wrapped(pattern, _EDGE)
+    except re2.error as error:
+        detail = error.args[0] if error.args else "?"
+        return detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _compile(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 << 20
+    return re2.compile(pattern, options)
+
+
+MARKS = re2.compile(r"[\[(<{]?\s*(?:illegible|unreadable|n/a|n\.a\.|none|null|unleserlich|illisible|ilegible|illeggibile|ilegível|onleesbaar|nieczytelne|неразборчиво)\s*[\])>}]?\.?")

@@ -1,0 +1,196 @@
+"""How the settings of a suite file become a grader: strictly, with the nearest valid name for what is wrong.
+
+Which measurements there are lives in ``graders/__init__.py``; reading the file, and its line numbers, in ``storage``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import json
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, get_type_hints
+
+from pydantic import ConfigDict, PydanticSchemaGenerationError, TypeAdapter, ValidationError
+
+from spancheck_pipeline.errors import GraderSettingsError, SettingProblem
+from spancheck_pipeline.grading.grader import Grader, as_grader
+
+Load = Callable[[str], Any]
+"""Returns what ``module:attribute`` names. The core imports no user code itself."""
+
+_STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+def build(
+    measurements: Mapping[str, type], name: str, settings: Mapping[str, Any], *, load: Load | None = None
+) -> Grader:
+    """Return the grader that a suite calls ``name``.
+
+    ``settings["use"]`` names another measurement, or ``module:attribute`` of a grader, a function, or a class.
+
+    Raises:
+        GraderSettingsError: naming every wrong setting.
+    """
+    rest = dict(settings)
+    use = rest.pop("use", name)
+    if not isinstance(use, str):
+        raise _error(name, "use", f"must be a text, not {type(use).__name__}")
+    if use in measurements:
+        return _of_class(measurements[use], name, rest, load)
+    if ":" in use:
+        return _loaded(use, name, rest, load)
+    fix = did_you_mean(use, measurements) or "the shipped ones are " + ", ".join(sorted(measurements))
+    where = "use" if "use" in settings else None
+    raise _error(name, where, f"there is no measurement {use[:80]!r}", f"{fix}, or write use: module:attribute")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return ``did you mean 'x'?`` for the nearest of the known names, or None where none is near.
+
+    >>> did_you_mean("groundednes", ["groundedness", "no_pii"])
+    "did you mean 'groundedness'?"
+    """
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else None
+
+
+def _of_class(cls: type, name: str, settings: dict[str, Any], load: Load | None) -> Grader:
+    """Build a frozen dataclass from its settings, each checked against its annotation."""
+    hints = get_type_hints(cls)
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init and field.name != "name"}
+    problems: list[SettingProblem] = []
+    values: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key not in fields:
+            fix = did_you_mean(str(key), fields)
+            known = ", ".join(sorted(fields)) if fields else "none at all"
+            problems.append(_problem(name, str(key), "there is no such setting", fix or f"there are: {known}"))
+            continue
+        try:
+            values[key] = _checked(hints[key], value, load)
+        except (ValueError, TypeError) as error:
+            problems.append(_problem(name, key, _what(error)))
+    needed = [key for key, field in fields.items() if _has_no_default(field) and key not in settings]
+    problems += [_problem(name, key, "this setting is needed and missing") for key in needed]
+    if problems:
+        raise GraderSettingsError(problems)
+    try:
+        return typing.cast("Grader", cls(**values, name=name))
+    except (ValueError, TypeError) as error:
+        raise _error(name, None, _what(error)) from None
+
+
+def _loaded(use: str, name: str, settings: dict[str, Any], load: Load | None) -> Grader:
+    """Build a grader from the user's own code: an instance, a class or factory with settings, or a plain function."""
+    if load is None:
+        raise _error(name, "use", "user code cannot be loaded here")
+    thing = load(use)
+    if dataclasses.is_dataclass(thing) and isinstance(thing, type):
+        if "name" in {field.name for field in dataclasses.fields(thing)}:
+            return _of_class(thing, name, settings, load)
+        return _called(thing, name, settings)
+    if isinstance(thing, type) or (settings and callable(thing) and not isinstance(thing, Grader)):
+        return _called(thing, name, settings)
+    if settings:
+        fix = "make it a class or a function that returns a grader"
+        raise _error(name, sorted(map(str, settings))[0], "a grader that is already made takes no settings", fix)
+    return _as_grader(thing, name)
+
+
+def _called(factory: Callable[..., Any], name: str, settings: dict[str, Any]) -> Grader:
+    try:
+        signature = inspect.signature(factory)
+        takes_name = "name" in signature.parameters and "name" not in settings
+        arguments = {**settings, "name": name} if takes_name else settings
+        signature.bind(**arguments)
+    except (TypeError, ValueError) as error:
+        raise _error(name, None, f"the settings do not fit what it names ({error})") from None
+    try:
+        made = factory(**arguments)
+    except (TypeError, ValueError) as error:
+        raise _error(name, None, f"it refused these settings ({type(error).__name__})") from None
+    return _as_grader(made, name)
+
+
+def _as_grader(thing: Any, name: str) -> Grader:
+    try:
+        return renamed(as_grader(thing), name)
+    except TypeError as error:
+        raise _error(name, "use", str(error)) from None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Renamed:
+    """A user's grader under the name that the suite gives it; its spec stays its own."""
+
+    grader: Grader
+    name: str
+
+    @property
+    def version(self) -> str:
+        return self.grader.version
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__") or attribute == "grader":
+            raise AttributeError(attribute)
+        return getattr(self.grader, attribute)
+
+    def grade(self, evidence: Any) -> Any:
+        return self.grader.grade(evidence)
+
+    def spec(self) -> Any:
+        from spancheck_pipeline.grading.grader import spec_of
+
+        return spec_of(self.grader)
+
+
+def renamed(grader: Grader, name: str) -> Grader:
+    """Return a grader under another name; what it measures, and so its spec, stays the same."""
+    if grader.name == name:
+        return grader
+    if dataclasses.is_dataclass(grader) and any(f.name == "name" and f.init for f in dataclasses.fields(grader)):
+        return typing.cast("Grader", dataclasses.replace(grader, name=name))
+    return _Renamed(grader, name)
+
+
+def _checked(hint: Any, value: Any, load: Load | None) -> Any:
+    """Return a setting as its annotation has it. JSON rules: a list may be a tuple, "yes" is not a bool."""
+    if isinstance(value, str) and ":" in value and load is not None and _wants_callable(hint):
+        return load(value)
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(hint, config=_STRICT)
+    except PydanticSchemaGenerationError:
+        return value
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return adapter.validate_python(value)
+    return adapter.validate_json(text)
+
+
+def _wants_callable(hint: Any) -> bool:
+    return hint is Callable or typing.get_origin(hint) is Callable or any(map(_wants_callable, typing.get_args(hint)))
+
+
+def _has_no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _what(error: Exception) -> str:
+    """Say what is wrong without repeating the value: settings may hold what must not stand in a log."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return (f"{place}: " if place else "") + first["msg"]
+    return str(error)
+
+
+def _problem(grader: str, setting: str | None, what: str, fix: str | None = None) -> SettingProblem:
+    return SettingProblem(grader=grader, setting=setting, what=what, fix=fix)
+
+
+def _error(grader: str, setting: str | None, what: str, fix: str | None = None) -> GraderSettingsError:
+    return GraderSettingsError([_problem(grader, setting, what, fix)])

@@ -1,0 +1,52 @@
+"""The formulas behind every rate, interval and test, with their sources.
+
+One run's rates and means are in ``rates.py``, two runs over the same cases in ``paired.py``. Which cases enter a number
+lives in ``decision/scorecard.py`` and ``decision/comparison.py``; what a number leads to in ``decision/gate.py``. Heavy
+libraries are imported by the function that needs them, so that importing this package stays fast.
+"""
+
+from __future__ import annotations
+
+from spancheck_pipeline.stats.paired import (
+    cases_needed,
+    detectable_drop,
+    holm,
+    paired_difference,
+    power_to_see,
+    worse_by_chance,
+)
+from spancheck_pipeline.stats.rates import (
+    CONFIDENCE,
+    FEW_CLUSTERS,
+    ClusterInterval,
+    Interval,
+    Mean,
+    intra_cluster_correlation,
+    mean_interval,
+    pass_hat_k,
+    quantile,
+    t_quantile,
+    wilson,
+    wilson_clustered,
+)
+
+__all__ = [
+    "CONFIDENCE",
+    "FEW_CLUSTERS",
+    "ClusterInterval",
+    "Interval",
+    "Mean",
+    "cases_needed",
+    "detectable_drop",
+    "holm",
+    "intra_cluster_correlation",
+    "mean_interval",
+    "paired_difference",
+    "pass_hat_k",
+    "power_to_see",
+    "quantile",
+    "t_quantile",
+    "wilson",
+    "wilson_clustered",
+    "worse_by_chance",
+]

@@ -1,0 +1,306 @@
+"""What the gate answers, and that it never answers green by accident."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spancheck_pipeline.decision.figures import Cost, Counts, GraderFigures, Headline, Latency, Quantiles, Rate
+from spancheck_pipeline.decision.figures import ScorecardDocument as Document
+from spancheck_pipeline.decision.gate import (
+    Answer,
+    GateDecision,
+    check_thresholds,
+    decide,
+    required_measured,
+    rule_names,
+)
+from spancheck_pipeline.decision.scorecard import GraderFacts, RowFacts, ScoreFacts, build_scorecard
+from spancheck_pipeline.decision.suite import Budget, GateSettings, Regression
+from spancheck_pipeline.errors import UsageError
+from spancheck_pipeline.grading.score import Outcome
+
+
+def counts(n_pass=0, n_fail=0, *, flaky=0, not_applicable=0, unmeasured=0):
+    return Counts(
+        n_cases=n_pass + n_fail + flaky + not_applicable + unmeasured,
+        n_pass=n_pass,
+        n_fail=n_fail,
+        n_flaky=flaky,
+        n_not_applicable=not_applicable,
+        n_unmeasured=unmeasured,
+    )
+
+
+def document(*, completion=None, headline=None, **graders):
+    n = max([c.n_cases for c in graders.values()], default=100)
+    calls = completion or counts(n)
+    figures = {
+        name: GraderFigures(
+            name=name, measurement=name, version="1", spec_digest="", counts=c, pass_rate=Rate(), mean_score=Rate()
+        )
+        for name, c in graders.items()
+    }
+    return Document(
+        suite="leases", run_id="r1", headline=headline or Headline(), n_cases=n, epochs=1, n_rows=n, n_answered=n,
+        calls=calls, graders=figures,
+    )  # fmt: skip
+
+
+def answer_of(decision, rule):
+    return next(r for r in decision.rules if r.rule == rule)
+
+
+def answer(found, threshold, **settings):
+    decision = decide(document(cites=found), GateSettings(min_pass_rate={"cites": threshold}, **settings))
+    return answer_of(decision, "min_pass_rate_cites")
+
+
+def test_a_run_above_its_thresholds_passes_and_the_decision_unpacks():
+    when = datetime(2026, 11, 30, 3, tzinfo=UTC)
+    decision = decide(
+        document(cites=counts(96, 4)),
+        GateSettings(min_pass_rate={"cites": 0.95}),
+        decided_at=when,
+        decided_by="nightly",
+        note="first",
+        revision=1,
+    )
+    ok, reasons = decision
+    assert (ok, reasons, decision.answer) == (True, (), Answer.PASS)
+    assert [r.rule for r in decision.rules] == ["min_pass_rate_completion", "min_pass_rate_cites"]
+    assert decision.rules[1].reason == "cites: 96 of 100 measured passed, at least 0.95 is wanted"
+    assert (decision.decided_at, decision.decided_by, decision.revision) == (when, "nightly", 1)
+    assert GateDecision.model_validate_json(decision.model_dump_json()) == decision
+
+
+def test_a_run_below_a_threshold_fails_with_its_numbers():
+    rule = answer(counts(94, 6), 0.95)
+    assert rule.answer is Answer.FAIL
+    assert rule.reason == "cites: 94 of 100 measured passed, below 0.95; look at the failing cases"
+
+
+def test_nine_of_ten_calls_erroring_fails():
+    rows = [
+        RowFacts(case_id=str(i), answered=i == 0, error_class=None if i == 0 else "TimeoutError") for i in range(10)
+    ]
+    scores = [
+        ScoreFacts(
+            grader="cites",
+            case_id=str(i),
+            outcome=Outcome.PASS if i == 0 else Outcome.UNMEASURED,
+            value=1.0 if i == 0 else None,
+        )
+        for i in range(10)
+    ]
+    graders = [GraderFacts(name="cites", measurement="citation_accuracy")]
+    card = build_scorecard(suite="leases", run_id="r1", rows=rows, scores=scores, graders=graders)
+    decision = decide(card, GateSettings(min_pass_rate={"cites": 0.9}))
+    assert not decision.ok
+    assert decision.answer is Answer.FAIL
+    assert answer_of(decision, "min_pass_rate_completion").answer is Answer.FAIL
+    assert answer_of(decision, "min_pass_rate_cites").answer is Answer.NOT_MEASURED
+
+
+def test_2999_of_3000_fails_a_threshold_of_one():
+    assert answer(counts(2999, 1), 1.0).answer is Answer.FAIL
+    assert answer(counts(3000), 1.0).answer is Answer.PASS
+
+
+@pytest.mark.parametrize(
+    ("n_pass", "n", "threshold"), [(19, 20, 0.95), (7, 10, 0.7), (29, 50, 0.58), (57, 100, 0.57), (3, 10, 0.3)]
+)
+def test_a_threshold_means_the_decimal_that_was_written(n_pass, n, threshold):
+    assert answer(counts(n_pass, n - n_pass), threshold).answer is Answer.PASS
+    assert answer(counts(n_pass - 1, n - n_pass + 1), threshold).answer is Answer.FAIL
+
+
+def test_a_system_that_always_abstains_fails():
+    # 40 answerable and 10 unanswerable questions, all declined: nothing cited, 40 of 50 abstentions wrong.
+    card = document(cites=counts(not_applicable=50), abstains=counts(10, 40))
+    decision = decide(card, GateSettings(min_pass_rate={"cites": 0.9, "abstains": 0.9}))
+    assert [r.answer for r in decision.rules] == [Answer.PASS, Answer.FAIL, Answer.FAIL]
+
+
+def test_a_threshold_on_a_grader_that_measured_nothing_fails_even_at_zero():
+    assert answer(counts(not_applicable=40), 0.0).answer is Answer.FAIL
+    assert "nothing was measured" in answer(counts(not_applicable=40), 0.0).reason
+    assert answer(Counts(), 0.0).answer is Answer.FAIL
+    assert answer(counts(unmeasured=40), 0.0).answer is Answer.NOT_MEASURED
+
+
+def test_a_misspelt_grader_is_an_error_that_names_the_nearest_one():
+    settings = GateSettings(min_pass_rate={"citation_acuracy": 0.9})
+    with pytest.raises(UsageError, match="did you mean 'citation_accuracy'"):
+        check_thresholds(settings, ["citation_accuracy", "no_pii"])
+    with pytest.raises(UsageError, match="citation_acuracy"):
+        decide(document(citation_accuracy=counts(50)), settings)
+    check_thresholds(GateSettings(min_pass_rate={"completion": 0.9}), [])
+
+
+def test_a_run_without_any_row_does_not_pass():
+    card = build_scorecard(suite="leases", run_id="r1", rows=[], scores=[], graders=[])
+    assert decide(card, GateSettings()).answer is Answer.FAIL
+
+
+def test_flaky_cases_count_against_the_threshold():
+    assert answer(counts(95, flaky=5), 0.96).answer is Answer.FAIL
+
+
+def test_the_unmeasured_decide_only_when_they_could_turn_the_answer():
+    assert answer(counts(97, 1, unmeasured=2), 0.95).answer is Answer.PASS  # 97 of 100 at the worst
+    assert answer(counts(90, 8, unmeasured=2), 0.95).answer is Answer.FAIL  # 92 of 100 at the best
+    between = answer(counts(94, 4, unmeasured=2), 0.95)  # 94 to 96 of 100
+    assert between.answer is Answer.NOT_MEASURED
+    assert "quality is not what failed" in between.reason
+
+
+def test_completion_always_gates_and_its_threshold_can_be_set():
+    card = document(completion=counts(98, 2))
+    assert decide(card, GateSettings()).answer is Answer.FAIL
+    assert decide(card, GateSettings(min_pass_rate={"completion": 0.95})).answer is Answer.PASS
+
+
+def test_a_grader_called_completion_that_measures_something_else_does_not_stand_in_for_it():
+    other = document(completion=counts(1, 99), completion_like=counts(100))
+    renamed = {"completion": other.graders["completion_like"]}
+    assert decide(other.model_copy(update={"graders": renamed}), GateSettings()).answer is Answer.FAIL
+
+
+@pytest.mark.parametrize(
+    ("found", "min_measured", "required"),
+    [
+        (counts(1, not_applicable=299), None, 10),  # one cited answer and 299 not applicable decide nothing
+        (counts(8), None, 4),  # a suite of 8 cases can decide
+        (counts(30, 30), None, 30),
+        (counts(50, not_applicable=250), None, 25),
+        (counts(500), None, 30),
+        (counts(500), 200, 200),
+        (counts(100), 200, 50),
+        (counts(100), 5, 5),
+    ],
+)
+def test_a_threshold_rests_on_enough_cases(found, min_measured, required):
+    assert required_measured(found, min_measured) == required
+
+
+def test_too_few_measured_cases_are_not_measured_whatever_they_say():
+    for one in (counts(1, not_applicable=299), counts(0, 1, not_applicable=299)):
+        rule = answer(one, 0.9)
+        assert rule.answer is Answer.NOT_MEASURED
+        assert "1 of 300 cases measured" in rule.reason
+        assert "rest on 10" in rule.reason
+
+
+def test_regressions_without_a_baseline_leave_the_decision_to_the_thresholds():
+    settings = GateSettings(min_pass_rate={"cites": 0.9}, regression=Regression())
+    decision = decide(document(cites=counts(100)), settings)
+    assert (decision.answer, decision.ok) == (Answer.INCONCLUSIVE, True)
+    assert decision.reasons == ("cites: no comparable baseline; the thresholds alone decide",)
+
+
+def cost(n_priced, total, n_unpriced=0):
+    known = n_unpriced == 0
+    return Headline(
+        cost=Cost(
+            total_usd=total if known else None,
+            mean_usd=total / n_priced if known else None,
+            priced_total_usd=total,
+            n_priced=n_priced,
+            n_unpriced=n_unpriced,
+            unpriced_models=() if known else ("m-2",),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("headline", "expected", "words"),
+    [
+        (cost(100, 1.0), Answer.PASS, "0.01 USD an answer over 100"),
+        (cost(100, 1.1), Answer.FAIL, "0.011 USD"),
+        (cost(50, 0.2, 50), Answer.NOT_MEASURED, "m-2"),
+        (cost(50, 2.0, 50), Answer.FAIL, "taken as free"),  # 2/100 even if the rest is free
+        (Headline(), Answer.NOT_MEASURED, "no call was answered"),
+    ],
+)
+def test_the_cost_budget_holds_for_what_is_known_and_says_what_is_not(headline, expected, words):
+    decision = decide(document(headline=headline), GateSettings(budget=Budget(mean_cost_usd=0.01)))
+    rule = answer_of(decision, "budget_mean_cost_usd")
+    assert rule.answer is expected
+    assert words in rule.reason
+
+
+def latency(p95, fast, slow, n_unknown=0):
+    answers = Quantiles(n=100 if p95 else 0, p95_ms=p95)
+    return Headline(
+        latency=Latency(answer=answers, n_unknown=n_unknown, p95_if_unknown_fast_ms=fast, p95_if_unknown_slow_ms=slow)
+    )
+
+
+@pytest.mark.parametrize(
+    ("headline", "expected"),
+    [
+        (latency(900.0, 900.0, 900.0), Answer.PASS),
+        (latency(1000.0, 1000.0, 1000.0), Answer.PASS),
+        (latency(1100.0, 1050.0, None, 9), Answer.FAIL),
+        (latency(900.0, 880.0, None, 9), Answer.NOT_MEASURED),
+        (latency(900.0, 880.0, 950.0, 2), Answer.PASS),
+        (latency(None, None, None, 100), Answer.NOT_MEASURED),
+    ],
+)
+def test_the_latency_budget_is_decided_at_both_extremes_of_the_unknown(headline, expected):
+    decision = decide(document(headline=headline), GateSettings(budget=Budget(p95_latency_ms=1000)))
+    assert answer_of(decision, "budget_p95_latency_ms").answer is expected
+
+
+def test_the_names_of_the_rules_are_known_beforehand_and_fit_a_checks_name():
+    settings = GateSettings(
+        min_pass_rate={"cites": 0.9, "completion": 0.99},
+        regression=Regression(),
+        budget=Budget(mean_cost_usd=1, p95_latency_ms=5),
+        blocking=False,
+    )
+    decision = decide(document(cites=counts(100)), settings)
+    assert tuple(r.rule for r in decision.rules) == rule_names(settings, ["cites"])
+    assert all(r.rule.isidentifier() and not r.is_blocking for r in decision.rules)
+
+
+def test_without_thresholds_every_grader_is_watched_for_regressions():
+    settings = GateSettings(regression=Regression())
+    assert rule_names(settings, ["completion", "a", "b"]) == (
+        "min_pass_rate_completion",
+        "regression_a",
+        "regression_b",
+    )
+
+
+COUNTS = st.builds(
+    counts,
+    st.integers(0, 60),
+    st.integers(0, 60),
+    flaky=st.integers(0, 5),
+    not_applicable=st.integers(0, 60),
+    unmeasured=st.integers(0, 10),
+)
+
+
+@given(COUNTS, st.decimals(0, 1, places=3).map(float))
+def test_green_means_that_the_worst_case_reaches_the_threshold(found, threshold):
+    rule = answer(found, threshold)
+    if rule.answer is Answer.PASS:
+        # Thousandths, so that both sides are whole numbers.
+        assert found.n_pass * 1000 >= round(threshold * 1000) * found.n_applicable
+        assert found.n_measured >= required_measured(found, None)
+
+
+@given(COUNTS, st.decimals(0, 1, places=3).map(float))
+def test_measuring_an_unmeasured_case_never_contradicts_a_decided_answer(found, threshold):
+    before = answer(found, threshold).answer
+    if found.n_unmeasured == 0 or before is Answer.NOT_MEASURED:
+        return
+    for kind in ("n_pass", "n_fail", "n_flaky"):
+        changes = {kind: getattr(found, kind) + 1, "n_unmeasured": found.n_unmeasured - 1}
+        assert answer(found.model_copy(update=changes), threshold).answer is before
