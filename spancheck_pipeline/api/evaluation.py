@@ -91,6 +91,7 @@ def evaluate(
         results,
         manifest=manifest,
         specs={grader.name: spec_of(grader).as_dict() for grader in checked},
+        graders=checked,
     )
 
 

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from spancheck_pipeline import __version__
 from spancheck_pipeline.api.deciding import row_facts_of
 from spancheck_pipeline.decision.audit import AuditHead, AuditLog, AuditRecord, AuditScore, as_document
+from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun
 from spancheck_pipeline.decision.figures import ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
-from spancheck_pipeline.decision.scorecard import GraderFacts, ScoreFacts, build_scorecard
+from spancheck_pipeline.decision.scorecard import GraderFacts, RowFacts, ScoreFacts, build_scorecard
 from spancheck_pipeline.decision.suite import GateSettings
 from spancheck_pipeline.errors import ConfigError, ContractError, Problem, UsageError
-from spancheck_pipeline.evidence.canonical import CONTRACT
+from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Manifest, ModelPrice, Output, Prices, cost_usd, normalize
 from spancheck_pipeline.grading.evaluate import grade_row
@@ -175,6 +176,7 @@ class Run:
         run_id: str = "",
         specs: Mapping[str, Mapping[str, Any]] | None = None,
         prices: Prices | None = None,
+        graders: Sequence[Grader] = (),
     ) -> None:
         self.results = list(results)
         self.manifest = manifest
@@ -182,6 +184,8 @@ class Run:
         self.run_id = manifest.run_id if manifest else run_id
         self.specs = {name: dict(spec) for name, spec in (specs or {}).items()}
         """Grader → the whole readable spec that made its grades."""
+        self.graders = tuple(graders)
+        """The graders themselves, where the run was graded in this process; empty for a run that was read."""
         self.prices: Prices = prices if prices is not None else (manifest.prices if manifest else {})
 
     def __iter__(self) -> Iterator[CaseResult]:
@@ -249,6 +253,36 @@ class Run:
                     "reason": grade.detail,
                 }
 
+    def compared(self) -> ComparedRun:
+        """Return this run as one side of a comparison."""
+        rows = [result.captured() for result in self.results]
+        return ComparedRun(
+            run_id=self.run_id,
+            date=self.manifest.date if self.manifest else None,
+            config=self.manifest.config if self.manifest else None,
+            target_version=self.manifest.target.version if self.manifest else None,
+            epochs=1 + max((row.epoch for row in rows), default=0),
+            cases={
+                case.id: ComparedCase(
+                    question_digest=case.question_digest, label_digest=case.label_digest, cluster=case.cluster
+                )
+                for case in (result.as_case() for result in self.results)
+            },
+            rows=list(self._row_facts(self.prices)),
+            scores=list(self._score_facts()),
+            prices_digest=digest({model: price.model_dump() for model, price in self.prices.items()}),
+        )
+
+    def spec_digests(self) -> dict[str, str]:
+        """Return grader → digest of the spec that made its grades."""
+        return {grade.grader: grade.spec_digest for result in self.results for grade in result.grades}
+
+    def _row_facts(self, prices: Prices) -> Iterator[RowFacts]:
+        for result in self.results:
+            yield row_facts_of(
+                result.captured(), category=result.category, cluster=result.as_case().cluster, prices=prices
+            )
+
     def _scorecard(self, prices: Prices) -> ScorecardDocument:
         names = list(dict.fromkeys(grade.grader for result in self.results for grade in result.grades))
         facts = {grade.grader: grade for result in self.results for grade in result.grades}
@@ -257,12 +291,7 @@ class Run:
             run_id=self.run_id,
             date=self.manifest.date if self.manifest else None,
             config=self.manifest.config if self.manifest else None,
-            rows=(
-                row_facts_of(
-                    result.captured(), category=result.category, cluster=result.as_case().cluster, prices=prices
-                )
-                for result in self.results
-            ),
+            rows=self._row_facts(prices),
             scores=self._score_facts(),
             graders=[
                 GraderFacts(
@@ -307,6 +336,7 @@ class Run:
             run_id=self.run_id,
             specs=specs,
             prices=self.prices,
+            graders=checked,
         )
 
     def decide(self, settings: GateSettings, **facts: Any) -> GateDecision:
@@ -530,50 +560,3 @@ def build_audit_log(
 ) -> dict[str, Any]:
     """Return the audit log document of a run (``Run.audit_log``)."""
     return run.audit_log(path, pricing=pricing, verify_citations=verify_citations)
-
-
-def diff(baseline: Run, current: Run) -> dict[str, dict[str, Any]]:
-    """Return per grader the pass rates of two runs, their difference, and the cases that changed.
-
-    A case counts when both runs have it with the same question. ``delta`` is None where either rate is.
-    """
-    from spancheck_pipeline.decision.pairing import pair_outcomes
-
-    pairs = pair_outcomes(_outcomes(baseline), _outcomes(current))
-    return {grader: pair.as_dict() for grader, pair in pairs.items()}
-
-
-def _outcomes(run: Run) -> dict[str, dict[tuple[str, str], list[Outcome]]]:
-    found: dict[str, dict[tuple[str, str], list[Outcome]]] = {}
-    for result in run.results:
-        key = (result.case_id, result.as_case().question_digest)
-        for grade in result.grades:
-            found.setdefault(grade.grader, {}).setdefault(key, []).append(grade.outcome)
-    return found
-
-
-def gate(
-    current: Run,
-    thresholds: Mapping[str, float],
-    baseline: Run | None = None,
-    max_regression: float = 0.0,
-) -> GateDecision:
-    """Return whether a run is good enough: ``.ok`` and ``.reasons``, and it unpacks as ``(ok, reasons)``.
-
-    ``thresholds`` are lowest pass rates by grader; ``completion`` always gates. With a baseline, each of these graders
-    must also not be worse: ``max_regression`` is the drop of the pass rate over the shared cases that is tolerated.
-
-    Raises:
-        UsageError: for a grader that the run does not have; the nearest one is named.
-        NotComparableError: when the baseline shares no question with the run.
-    """
-    from spancheck_pipeline.decision.pairing import with_regressions
-
-    try:
-        settings = GateSettings(min_pass_rate=dict(thresholds))
-    except ValueError:
-        raise UsageError("a threshold is a grader's name and a number from 0 to 1") from None
-    decision = current.decide(settings)
-    if baseline is None:
-        return decision
-    return with_regressions(decision, _outcomes(baseline), _outcomes(current), max_regression=max_regression)

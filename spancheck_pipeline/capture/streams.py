@@ -35,7 +35,7 @@ class Sink:
             return
         read_end, self.fd = os.pipe()
         self._file = _opened(log_file)
-        self._room = max(0, LOG_LIMIT_BYTES - (os.fstat(self._file).st_size if self._file is not None else 0))
+        self._room = 0 if self._file is None else max(0, LOG_LIMIT_BYTES - os.fstat(self._file).st_size)
         self.reader = threading.Thread(target=self._drain, args=(read_end,), name="spancheck-contained", daemon=True)
         self.reader.start()
 

@@ -18,7 +18,7 @@ def diff(baseline: str, candidate: str, *, as_json: bool) -> int:
 
     Cases are paired by id and question. Exit code 3 when they share none.
     """
-    from spancheck_pipeline.api.run import diff as compare
+    from spancheck_pipeline.api.comparing import diff as compare
     from spancheck_pipeline.cli import show
 
     environment, store = open_project()

@@ -46,7 +46,7 @@ def gate(
     baseline is not comparable.
     """
     from spancheck_pipeline.api.recording import open_audit_log, read_head
-    from spancheck_pipeline.api.run import gate as decide_run
+    from spancheck_pipeline.api.comparing import gate as decide_run
     from spancheck_pipeline.cli import show
     from spancheck_pipeline.errors import MissingDataError
 

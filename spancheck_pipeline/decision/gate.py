@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from spancheck_pipeline.decision.comparison import ComparisonDocument
 from spancheck_pipeline.decision.figures import Cost, Counts, Latency, ScorecardDocument
+from spancheck_pipeline.decision.regression import regression_name, regression_rules
+from spancheck_pipeline.decision.rule import Answer, RuleResult, gravest
 from spancheck_pipeline.decision.suite import GateSettings
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
@@ -27,46 +29,6 @@ DEFAULT_MIN_MEASURED: Final = 30
 _FEWEST_MEASURED: Final = 10
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Answer(StrEnum):
-    """What a gate says. ``FAIL`` and ``NOT_MEASURED`` block."""
-
-    PASS = "PASS"  # noqa: S105 - an answer, not a password
-    FAIL = "FAIL"
-    NOT_MEASURED = "NOT_MEASURED"
-    """What was not measured could turn the answer; quality is not what failed."""
-    INCONCLUSIVE = "INCONCLUSIVE"
-    """No regression was found, and the run could not have seen one; it does not block."""
-
-    @property
-    def is_ok(self) -> bool:
-        """Whether a run with this answer may go on."""
-        return self in {Answer.PASS, Answer.INCONCLUSIVE}
-
-
-_GRAVEST_FIRST: Final = (Answer.FAIL, Answer.NOT_MEASURED, Answer.INCONCLUSIVE)
-
-
-class RuleResult(BaseModel):
-    """What one rule of the gate says."""
-
-    model_config = _FROZEN
-
-    rule: str
-    """Name of the rule, fit for a check's name: ``min_pass_rate_citation_accuracy``."""
-    kind: Literal["threshold", "regression", "budget"]
-    subject: str
-    """The grader or the figure that it is about."""
-    threshold: float | None = None
-    observed: float | None = None
-    """None where nothing was measured."""
-    answer: Answer
-    reason: str
-    """One sentence with the numbers, and what to do."""
-    counts: Counts | None = None
-    is_blocking: bool = True
-    """Whether the suite makes a failure of this rule an error, or only a warning."""
 
 
 class GateDecision(BaseModel):
@@ -87,6 +49,10 @@ class GateDecision(BaseModel):
     scorecard_digest: str
     inputs: dict[str, str] = Field(default_factory=dict)
     """Digests of what the decision rests on, as the caller names them."""
+    comparisons: dict[str, str] = Field(default_factory=dict)
+    """Digest of the comparison with each baseline."""
+    is_strict: bool = False
+    """Whether INCONCLUSIVE blocks too."""
     decided_at: datetime | None = None
     """UTC."""
     decided_by: str = ""
@@ -95,8 +61,8 @@ class GateDecision(BaseModel):
 
     @property
     def ok(self) -> bool:
-        """Whether the run may go on: PASS or INCONCLUSIVE."""
-        return self.answer.is_ok
+        """Whether the run may go on: PASS, or INCONCLUSIVE where that is not strict."""
+        return self.answer is Answer.PASS if self.is_strict else self.answer.is_ok
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -112,6 +78,8 @@ def decide(
     scorecard: ScorecardDocument,
     settings: GateSettings,
     *,
+    comparisons: Sequence[ComparisonDocument] = (),
+    is_strict: bool = False,
     decided_at: datetime | None = None,
     decided_by: str = "",
     note: str = "",
@@ -120,26 +88,32 @@ def decide(
 ) -> GateDecision:
     """Return what the gate says about a run.
 
+    ``comparisons`` are with its baselines, comparable or not; without a comparable one the thresholds alone decide.
     Any FAIL makes the answer FAIL; else any NOT_MEASURED, NOT_MEASURED; else any INCONCLUSIVE, INCONCLUSIVE; else PASS.
 
     Raises:
         UsageError: for a threshold on a grader that the scorecard does not have.
     """
     check_thresholds(settings, scorecard.graders)
-    rules = (*_thresholds(scorecard, settings), *_regressions(scorecard, settings), *_budgets(scorecard, settings))
-    answers = {rule.answer for rule in rules}
+    rules = (
+        *_thresholds(scorecard, settings),
+        *_regressions(scorecard, settings, comparisons),
+        *_budgets(scorecard, settings),
+    )
     return GateDecision(
         suite=scorecard.suite,
         run_id=scorecard.run_id,
         date=scorecard.date,
         config=scorecard.config,
         revision=revision,
-        answer=next((answer for answer in _GRAVEST_FIRST if answer in answers), Answer.PASS),
+        answer=gravest({rule.answer for rule in rules}),
         rules=rules,
         settings=settings,
         scorecard_digest=scorecard.digest,
         inputs=dict(sorted((inputs or {}).items())),
         decided_at=decided_at,
+        is_strict=is_strict,
+        comparisons={c.baseline_kind: c.digest for c in comparisons},
         decided_by=decided_by,
         note=note,
     )
@@ -156,7 +130,7 @@ def check_thresholds(settings: GateSettings, grader_names: Iterable[str]) -> Non
 def rule_names(settings: GateSettings, grader_names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the rules that a gate will answer, in order, before there is anything to decide on."""
     names = [_threshold_name(name) for name in _thresholds_of(settings)]
-    names += [_regression_name(name) for name in _gating(settings, grader_names)]
+    names += [regression_name(name) for name in _gating(settings, grader_names)]
     names += [
         f"budget_{name}" for name in ("mean_cost_usd", "p95_latency_ms") if getattr(settings.budget, name) is not None
     ]
@@ -183,10 +157,6 @@ def _unknown_grader(name: str, known: list[str]) -> str:
 
 def _threshold_name(grader: str) -> str:
     return f"min_pass_rate_{grader}"
-
-
-def _regression_name(grader: str) -> str:
-    return f"regression_{grader}"
 
 
 def _thresholds_of(settings: GateSettings) -> dict[str, float]:
@@ -264,16 +234,12 @@ def _cases(n: int) -> str:
     return f"{n} case" if n == 1 else f"{n} cases"
 
 
-def _regressions(scorecard: ScorecardDocument, settings: GateSettings) -> Iterator[RuleResult]:
-    for name in _gating(settings, scorecard.graders):
-        yield RuleResult(
-            rule=_regression_name(name),
-            kind="regression",
-            subject=name,
-            answer=Answer.INCONCLUSIVE,
-            reason=f"{name}: no comparable baseline; the thresholds alone decide",
-            is_blocking=settings.blocking,
-        )
+def _regressions(
+    scorecard: ScorecardDocument, settings: GateSettings, comparisons: Sequence[ComparisonDocument]
+) -> Iterator[RuleResult]:
+    if settings.regression is not None:
+        graders = _gating(settings, scorecard.graders)
+        yield from regression_rules(comparisons, settings.regression, graders, is_blocking=settings.blocking)
 
 
 def _budgets(scorecard: ScorecardDocument, settings: GateSettings) -> Iterator[RuleResult]:
@@ -340,3 +306,9 @@ def _latency_answer(latency: Latency, limit: float) -> tuple[Answer, str]:
     return Answer.NOT_MEASURED, (
         f"{seen}{unknown}, and those without a time decide whether {limit:g} ms is kept; retry the failed calls"
     )
+
+
+__all__ = [
+    "COMPLETION", "Answer", "GateDecision", "RuleResult", "check_thresholds", "decide", "required_measured",
+    "rule_names",
+]  # fmt: skip

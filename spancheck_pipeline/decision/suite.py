@@ -174,6 +174,9 @@ class Regression(BaseModel):
 
     alpha: float = Field(default=0.05, gt=0, lt=1)
     detect: float = Field(default=0.10, gt=0, lt=1)
+    """Drop of a pass rate that a night should be able to see; PASS says that it would have been seen."""
+    margin: float | None = Field(default=None, gt=0, lt=1)
+    """Non-inferiority in its place: PASS says that a drop of this size is excluded by the interval."""
 
 
 class Budget(BaseModel):
@@ -194,6 +197,12 @@ class GateSettings(BaseModel):
     """Grader → lowest pass rate that is good enough. ``completion`` always gates, at 1.0 unless it stands here."""
     min_measured: int | None = Field(default=None, ge=1)
     """Cases that a threshold must rest on; None: 30, or half of the applicable cases if fewer."""
+    confidence: Literal["count", "lower"] = "count"
+    """Whether a threshold is decided by the count, or by the lower bound of the rate's 95 % interval."""
+    max_flaky: Share | None = None
+    """Largest share of flaky cases among a gating grader's measured ones."""
+    max_unmeasured: Share | None = None
+    """Largest share of unmeasured cases among a gating grader's applicable ones."""
     regression: Regression | None = None
     budget: Budget = Budget()
     blocking: bool = True

@@ -1,6 +1,7 @@
 """The gate in the UI: one partitioned asset check a rule, on the scorecard, saying what the core decided."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import dagster as dg
 
@@ -81,8 +82,8 @@ def _over_range(asset: dg.AssetKey, name: str, decisions: dict[str, GateDecision
     )
 
 
-def _shown(rule: RuleResult) -> dict[str, dg.RawMetadataValue]:
-    shown: dict[str, dg.RawMetadataValue] = {"answer": rule.answer.value}
+def _shown(rule: RuleResult) -> dict[str, Any]:
+    shown: dict[str, Any] = {"answer": rule.answer.value}
     if rule.threshold is not None:
         shown["threshold"] = rule.threshold
     if rule.observed is not None:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from spancheck_pipeline.evidence.text import sentences
+from spancheck_pipeline.evidence.text import Span, sentences
 from spancheck_pipeline.grading.phrasebook import (
     MARKS,
     Phrasebook,
@@ -74,11 +74,12 @@ def detect_abstention(text: str, *, patterns: Sequence[str] = ()) -> Abstention:
         return Abstention(abstained=True, kind="abstained", signal="mark" if flat.strip() else "empty")
     if MARKS.fullmatch(flat.strip()):
         return Abstention(abstained=True, kind="abstained", signal="mark")
-    language = language_of(flat)
-    books = phrasebooks_for(language)
+    written = language_of(flat)
+    language = written.language
+    books = phrasebooks_for(written)
     if not books:
         return Abstention(abstained=None, kind="unknown", language=language, asserts=True)
-    readings = [_read(flat, book, patterns) for book in books]
+    readings = [_read(flat, sentences(text), book, patterns) for book in books]
     best = max(readings, key=lambda reading: reading.strength)
     return replace(best.abstention(), language=language or best.language)
 
@@ -144,15 +145,15 @@ class _Reading:
         )
 
 
-def _read(flat: str, book: Phrasebook, patterns: Sequence[str]) -> _Reading:
+def _read(flat: str, spans: Sequence[Span], book: Phrasebook, patterns: Sequence[str]) -> _Reading:
     reading = _Reading(book.language)
-    for start, end in sentences(flat):
-        _read_sentence(flat, (start, end), book, patterns, reading)
+    for span in spans:
+        _read_sentence(flat, span, book, patterns, reading)
     return reading
 
 
 def _read_sentence(
-    flat: str, span: tuple[int, int], book: Phrasebook, patterns: Sequence[str], reading: _Reading
+    flat: str, span: Span, book: Phrasebook, patterns: Sequence[str], reading: _Reading
 ) -> None:
     """Read one sentence clause by clause: what follows "so" concludes, what follows "because" explains."""
     declined_here = False

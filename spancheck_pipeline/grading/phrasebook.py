@@ -51,6 +51,8 @@ class Phrasebook:
     neutral: tuple[Phrase, ...]
     condition: Any
     """Words before a phrase that make it a condition or a relative clause, so that it declines nothing."""
+    relative: Any
+    """Pronouns that make the phrase that they open a relative clause ("which did not find")."""
     after: Any
     """Words after a phrase that do so."""
     splitter: Any
@@ -93,7 +95,8 @@ class Phrasebook:
             start, end = match.span(1)
             before = clause[clause.rfind(",", 0, start) + 1 : start]
             is_free = phrase.is_anchored or not self.condition.search(before)
-            if is_free and not self.after.match(clause[end:]):
+            is_relative = self.relative.match(clause[start:end])
+            if is_free and not is_relative and not self.after.match(clause[end:]):
                 return start, end
         return None
 
@@ -106,7 +109,7 @@ def phrasebook(language: str) -> Phrasebook:
     edge = _EDGE if data.get("spaced", True) else ""
     lead = _either(data.get("lead", [])) or "(?:)"
     join = _either(data.get("join", [])) or _NEVER
-    leads = rf"(?:{_filled(lead, words)}[\s,:]+)*"
+    leads = rf"(?:{_filled(lead, words)}[\s,:]{'+' if edge else '*'})*"
     start = rf"(?:^|,|(?:^|{_EDGE}){join}\s){_EDGE}*{leads}"
     whole = rf"^{_EDGE}*{leads}"
 
@@ -126,6 +129,7 @@ def phrasebook(language: str) -> Phrasebook:
         refuse=compiled(data.get("refuse", {})),
         neutral=compiled(data.get("neutral", {})),
         condition=_wrapped(_filled(_either(data["condition"]) or _NEVER, words), edge),
+        relative=_wrapped(_filled(_either(data.get("relative", [])) or _NEVER, words), edge),
         after=_compile(rf"^\s*(?:{_filled(_either(data.get('after', [])) or _NEVER, words)})"),
         splitter=_splitter(data, words, edge),
     )
@@ -141,7 +145,8 @@ def _splitter(data: Mapping[str, Any], words: Mapping[str, str], edge: str) -> A
     )
     if parts := data.get("join_before"):
         groups += rf"|(?P<join>(?:,|\s)\s*{_filled(_either(parts), words)})(?:$|{edge or '(?:)'})"
-    return _compile(rf"{groups}|(?:[;:]\s|\s-+\s|[—–]|；|：)")
+    commas = "|," if data.get("comma_clauses") else ""
+    return _compile(rf"{groups}|;|:\s|\s-+\s{commas}")
 
 
 @cache
@@ -181,40 +186,44 @@ def _plain(character: str) -> str:
     return plain if unicodedata.category(plain)[0] in "LMN" else " "
 
 
-def phrasebooks_for(language: str | None) -> tuple[Phrasebook, ...]:
-    """Return the phrasebooks to read a text with: its language's; all of Latin script where nobody can tell."""
-    if language in LANGUAGES:
-        return (phrasebook(str(language)),)
-    if language is not None:
-        return ()
-    return tuple(phrasebook(code) for code in LANGUAGES if code not in {"ru", "ar", "zh", "ja", "ko"})
+def phrasebooks_for(reading: Reading) -> tuple[Phrasebook, ...]:
+    """Return the phrasebooks to read a text with: its language's, or all of its script where nobody can tell."""
+    if reading.language is not None:
+        return (phrasebook(reading.language),) if reading.language in LANGUAGES else ()
+    codes = _data("languages")["by_script"].get(reading.script or "latin", ())
+    return tuple(phrasebook(code) for code in codes if code in LANGUAGES)
+
+
+class Reading(NamedTuple):
+    """What a text is written in."""
+
+    language: str | None
+    """ISO 639-1 code, or ``und-`` and the script for a script whose languages are not known here; None: too short."""
+    script: str | None
+    """None for a text without letters."""
 
 
 @lru_cache(maxsize=4096)
-def language_of(flat: str) -> str | None:
-    """Return the language that a text is positively in, by script and function words; None where it is too short."""
+def language_of(flat: str) -> Reading:
+    """Return the language that a text is positively in, by its script and function words."""
     sample = flat[:4000]
     scripts = Counter(_script(character) for character in sample if character.isalpha())
     if not scripts:
-        return None
+        return Reading(None, None)
     script, count = scripts.most_common(1)[0]
     if scripts["kana"] * 10 >= count and script in {"han", "kana"}:
-        return "ja"
-    if script in {"han", "hangul"}:
-        return {"han": "zh", "hangul": "ko"}[script]
-    return _by_words(sample, _data("languages")["by_script"].get(script, ()), script)
+        return Reading("ja", "kana")
+    return Reading(_by_words(sample, script), script)
 
 
-def _by_words(sample: str, codes: Sequence[str], script: str) -> str | None:
-    if not codes:
-        return f"und-{script}"
+def _by_words(sample: str, script: str) -> str | None:
+    codes = _data("languages")["by_script"].get(script, ())
+    if len(codes) <= 1:
+        return codes[0] if codes else f"und-{script}"
     words = re.findall(r"[^\W\d_]+", sample)
-    listed = _data("languages")["function_words"]
-    hits = {code: sum(word in _word_set(code) for word in words) for code in codes if code in listed}
-    if not hits:
-        return codes[0]
+    hits = {code: sum(word in _word_set(code) for word in words) for code in codes}
     best = max(hits, key=lambda code: hits[code])
-    runner_up = max((count for code, count in hits.items() if code != best), default=0)
+    runner_up = max(count for code, count in hits.items() if code != best)
     needed = 2 if best in LANGUAGES else 3
     return best if hits[best] >= needed and hits[best] > runner_up else None
 

@@ -57,11 +57,16 @@ def mcnemar_worse(n_newly_failing: int, n_newly_passing: int) -> float:
 
 
 def paired_difference(
-    n_both_pass: int, n_newly_failing: int, n_newly_passing: int, n_both_fail: int, *, confidence: float = CONFIDENCE
+    n_both_pass: float,
+    n_newly_failing: float,
+    n_newly_passing: float,
+    n_both_fail: float,
+    *,
+    confidence: float = CONFIDENCE,
 ) -> Interval | None:
     """Return the interval of (candidate rate − baseline rate) over independent pairs; None without pairs.
 
-    Newcombe's method 10: each rate's Wilson interval, joined with the correlation φ of the pairs (continuity corrected
+    The counts may be fractions, where pairs are worth less than one. Newcombe's method 10: each rate's Wilson interval, joined with the correlation φ of the pairs (continuity corrected
     where positive). With d = p₁ − p₂, l and u the Wilson bounds:
     d − √((p₁−l₁)² − 2φ(p₁−l₁)(u₂−p₂) + (u₂−p₂)²) and d + √((u₁−p₁)² − 2φ(u₁−p₁)(p₂−l₂) + (p₂−l₂)²).
     Source: Newcombe 1998, Statistics in Medicine 17:2635-2650.
@@ -80,7 +85,7 @@ def paired_difference(
     return Interval(max(-1.0, low), min(1.0, high))
 
 
-def _correlation(a: int, b: int, c: int, d: int) -> float:
+def _correlation(a: float, b: float, c: float, d: float) -> float:
     product = (a + b) * (c + d) * (a + c) * (b + d)
     if not product:
         return 0.0

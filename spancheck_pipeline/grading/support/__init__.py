@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spancheck_pipeline.evidence.text import remember
-from spancheck_pipeline.grading.support.content import content_of
+from spancheck_pipeline.grading.support.reading import ask, read
 
 DEFAULT_THRESHOLD = 0.6
 """Smallest value that counts as supported."""
@@ -36,21 +35,16 @@ def check_support(claim: str, evidence: str | Sequence[str], *, threshold: float
     Each passage is read once and kept, so that many claims against the same passages are cheap.
     """
     passages = (evidence,) if isinstance(evidence, str) else tuple(evidence)
-    wanted = content_of(claim)
-    if not wanted:
+    asked = ask(claim)
+    if asked.is_empty:
         return Support(None, None, ("the claim has no content words",))
-    shares = [len(wanted & _content(passage)) / len(wanted) for passage in passages]
+    shares = [len(asked.stems & read(passage).places.keys()) / max(1, len(asked.stems)) for passage in passages]
     if not shares:
         return Support(None, None, ("there is no evidence text",))
     best = max(range(len(shares)), key=lambda index: (shares[index], -index))
     return Support(shares[best] >= threshold, shares[best], (), best)
 
 
-@remember(8_000_000)
-def _content(passage: str) -> frozenset[str]:
-    return content_of(passage)
-
-
 def says_something(text: str) -> bool:
     """Say whether a text has content that support could be checked for."""
-    return bool(content_of(text))
+    return not ask(text).is_empty

@@ -6,11 +6,10 @@ Numbers, dates, names and polarity are read in the modules beside this one, from
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from spancheck_pipeline.evidence.text import fold, is_no_space, sentences, words
+from spancheck_pipeline.evidence.text import is_no_space
 
 STOP_WORDS = frozenset(
     # English
@@ -32,7 +31,25 @@ STOP_WORDS = frozenset(
     "het een en zijn was werd heeft hebben van op te voor met aan door om "
     "и в во на с со к ко по о об от до за из у а но или что как это его ее её их он она они мы вы я бы же ли".split()
 )
-"""Words that only hold a sentence together. Negations are not among them: they are read in ``polarity.py``."""
+"""Words that only hold a sentence together. Negations stand in a list of their own."""
+
+NEGATIONS = frozenset(
+    "not never no none nobody nothing nowhere neither nor without cannot cant dont isnt hardly scarcely barely non lack lacks "
+    "lacked lacking unable absent nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder pas jamais "
+    "aucun aucune sans rien nunca jamás ningún ninguna ninguno nada sin tampoco não nem nenhum nenhuma sem mai "
+    "senza nessun nessuno nessuna niet geen nooit zonder не нет ни никогда без никто ничего nie bez".split()
+)
+"""Words that turn what follows them; how far they reach is said in ``polarity.py``. A contraction in n't counts as well."""
+
+
+def is_negation(token: str) -> bool:
+    """Say whether a folded word turns what follows it.
+
+    >>> is_negation("isn't"), is_negation("never"), is_negation("knot")
+    (True, True, False)
+    """
+    return token in NEGATIONS or token.endswith("n't")
+
 
 _IRREGULAR = {
     form: base
@@ -56,54 +73,18 @@ _GRAM = 2
 """Letters of a piece of a script without spaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """One sentence of a text, read into stems."""
-
-    text: str
-    """Folded."""
-    tokens: tuple[str, ...]
-    """All words in order, folded, not stemmed."""
-    stems: tuple[str, ...]
-    """Stems of the content words in order."""
-
-
-def read(text: str) -> tuple[Sentence, ...]:
-    """Return a text's sentences, read into stems."""
-    result = []
-    for span in sentences(text):
-        folded = fold(text[span.start : span.end]).text
-        tokens = tuple(word.text for word in words(folded))
-        result.append(Sentence(folded, tokens, tuple(_stems(tokens))))
-    return tuple(result)
-
-
-def content_of(text: str) -> frozenset[str]:
-    """Return the stems of a text's content words.
-
-    >>> sorted(content_of("The contract renews automatically"))
-    ['automat', 'contract', 'renew']
-    """
-    return frozenset(_stems(word.text for word in words(fold(text).text)))
-
-
-def _stems(tokens: object) -> Iterator[str]:
-    for token in tokens:  # type: ignore[attr-defined]  # any iterable of words
+def stems_of(tokens: Iterable[str]) -> Iterator[str]:
+    """Yield the stems of the content words among folded words; of scripts without spaces, the pairs of letters."""
+    for token in tokens:
         if is_no_space(token[0]):
             yield from _grams(token)
-        else:
-            for part in _parts(token):
-                if part not in STOP_WORDS:
-                    yield stem(part)
+            continue
+        bare = _JOINED.sub("", token)
+        if bare and bare not in STOP_WORDS and not is_negation(bare):
+            yield stem(bare)
 
 
 _JOINED = re.compile(r"[’']s\Z|[’']\Z")
-
-
-@lru_cache(maxsize=65536)
-def _parts(token: str) -> tuple[str, ...]:
-    token = _JOINED.sub("", token)
-    return (token,)
 
 
 def _grams(run: str) -> Iterator[str]:

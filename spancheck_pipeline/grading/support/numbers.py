@@ -24,9 +24,12 @@ class Quantity(NamedTuple):
     noun: str
     """The word after a bare number, else empty."""
     is_word: bool
-    """Whether it is written out and small, as in *two reasons*: it counts only against another number of the same."""
+    """Whether it is written out and small (*two reasons*) or a bare digit: it counts only against another of its noun."""
     is_rough: bool
     """Whether the text says about, nearly, over …"""
+    start: int
+    end: int
+    """Half-open, in code points of the folded text."""
 
 
 _SMALL = {
@@ -66,34 +69,263 @@ _CURRENCY = {
     "yen": "jpy", "円": "jpy", "元": "cny", "cny": "cny", "rmb": "cny", "yuan": "cny", "₹": "inr", "inr": "inr",
     "rupees": "inr", "chf": "chf", "cad": "cad", "aud": "aud", "₽": "rub", "рублей": "rub", "cents": "cent",
 }  # fmt: skip
-_UNITS: dict[str, tuple[str, float]] = {
-    name: (dimension, factor)
-    for dimension, rows in {
-        "percent": "% percent pct prozent pourcent porcento procent процентов процента =1;per cent=1",
-        "points": "percentage points =1",
-        "mass": "mg milligram milligrams =.001;g gram grams gramm=1;kg kilo kilos kilogram kilograms kilogramm =1000;"
-        "µg μg mcg microgram micrograms =1e-6;tonne tonnes ton tons =1e6;lb lbs pound pounds =453.592;oz ounce ounces =28.3495",
-        "length": "mm millimeter millimeters millimetre millimetres =.001;cm centimeter centimeters centimetre centimetres =.01;"
-        "m meter meters metre metres =1;km kilometer kilometers kilometre kilometres =1000;in inch inches =.0254;"
-        "ft foot feet =.3048;yd yard yards =.9144;mi mile miles =1609.344",
-        "area": "m² sqm square meters square metres=1;km² =1e6;sq ft square feet ft² =.092903;acre acres =4046.86;ha hectare hectares =1e4",
-        "volume": "ml milliliter milliliters millilitre =.001;l liter liters litre litres =1;gallon gallons =3.78541;dl =.1;cl =.01",
-        "time": "second seconds sec secs sekunden =1;ms millisecond milliseconds =.001;minute minutes min mins minuten =60;"
-        "hour hours hr hrs h stunden heures horas часов =3600;day days tag tage tagen jour jours día días giorni dias dagen день дня дней 天 日 =86400;"
-        "week weeks woche wochen semaine semaines semana semanas недель 周 =604800",
-        "months": "month months monat monate monaten mois mes meses mesi maanden месяц месяца месяцев 个月 =1;quarter quarters quartal =3;"
-        "year years yr yrs jahr jahre jahren an ans année années año años anno anni ano anos jaar год года лет 年 =12;decade decades =120;"
-        "century centuries =1200",
-        "temperature": "°c celsius degrees celsius =1;",
-        "fahrenheit": "°f fahrenheit degrees fahrenheit =1;",
-        "data": "kb =1e3;mb =1e6;gb =1e9;tb =1e12",
-        "energy": "kwh =1;mwh =1000;gwh =1e6",
-        "power": "w watt watts =1;kw kilowatts =1000;mw megawatts =1e6;gw gigawatts =1e9",
-        "speed": "mph =1.609344;km/h kph =1",
-    }.items()
-    for row in rows.split(";")
-    if "=" in row
-    for names, factor in [(row.split("=")[0], float(row.split("=")[1]))]
-    for name in (_names(names) if False else names.split())  # two-word units are joined below
-    for dimension in [dimension]
+_UNIT_NAMES: dict[str, dict[float, str]] = {
+    "percent": {1: "%|percent|per cent|pct|prozent|pourcent|por ciento|per cento|procent|процент|процентов|процента"},
+    "per mille": {1: "‰|promille"},
+    "mass": {
+        0.001: "mg|milligram|milligrams", 1: "g|gram|grams|gramm", 1000: "kg|kilo|kilos|kilogram|kilograms|kilogramm",
+        1e-6: "µg|μg|mcg|microgram|micrograms", 1e6: "tonne|tonnes|ton|tons|tonnen", 453.59237: "lb|lbs|pound|pounds",
+        28.349523125: "oz|ounce|ounces",
+    },
+    "length": {
+        0.001: "mm|millimeter|millimeters|millimetre|millimetres", 0.01: "cm|centimeter|centimeters|centimetre|centimetres",
+        1: "m|meter|meters|metre|metres|metern", 1000: "km|kilometer|kilometers|kilometre|kilometres", 0.0254: "inch|inches",
+        0.3048: "ft|foot|feet", 0.9144: "yd|yard|yards", 1609.344: "mi|mile|miles",
+    },
+    "area": {
+        1: "m²|sqm|square meters|square metres|square meter|square metre|quadratmeter", 1e6: "km²|square kilometers|square kilometres",
+        0.09290304: "sq ft|square feet|square foot|ft²", 4046.8564224: "acre|acres", 1e4: "ha|hectare|hectares|hektar",
+        2589988.110336: "square miles|square mile|sq mi",
+    },
+    "volume": {
+        0.001: "ml|milliliter|milliliters|millilitre|millilitres", 0.01: "cl", 0.1: "dl", 1: "l|liter|liters|litre|litres",
+        3.785411784: "gallon|gallons", 1000: "m³|cubic meters|cubic metres",
+    },
+    "time": {
+        0.001: "ms|millisecond|milliseconds", 1: "s|second|seconds|sec|secs|sekunde|sekunden", 60: "minute|minutes|min|mins|minuten",
+        3600: "h|hour|hours|hr|hrs|stunde|stunden|heure|heures|hora|horas|час|часа|часов|小时",
+        86400: "day|days|tag|tage|tagen|jour|jours|día|días|giorno|giorni|dia|dias|dag|dagen|день|дня|дней|天|日",
+        604800: "week|weeks|woche|wochen|semaine|semaines|semana|semanas|settimane|weken|неделя|недели|недель|周",
+    },
+    "months": {
+        1: "month|months|monat|monate|monaten|mois|mes|meses|mese|mesi|maand|maanden|месяц|месяца|месяцев|个月",
+        3: "quarters|quartale", 1200: "centuries", 120: "decade|decades|jahrzehnte",
+        12: "year|years|yr|yrs|jahr|jahre|jahren|an|ans|année|années|año|años|anno|anni|ano|anos|jaar|год|года|лет|年",
+    },
+    "celsius": {1: "°c|celsius|degrees celsius"},
+    "fahrenheit": {1: "°f|fahrenheit|degrees fahrenheit"},
+    "data": {1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
+    "energy": {1: "kwh", 1e3: "mwh", 1e6: "gwh"},
+    "power": {1: "w|watt|watts", 1e3: "kw|kilowatt|kilowatts", 1e6: "mw|megawatt|megawatts", 1e9: "gw|gigawatt|gigawatts"},
+    "speed": {1.609344: "mph|miles per hour", 1: "km/h|kph|kmh"},
 }  # fmt: skip
+_UNITS = {
+    name: (dimension, factor)
+    for dimension, factors in _UNIT_NAMES.items()
+    for factor, names in factors.items()
+    for name in names.split("|")
+}
+
+
+def _any_of(names: object) -> str:
+    """Return a pattern of the names, longest first, so that ``mg`` is not read as ``m``."""
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))  # type: ignore[call-overload]  # any iterable of texts
+
+
+_WORDS = _any_of([*_SMALL, *_TENS])
+_BIG = _any_of(_SCALES)
+_NUMBER = re.compile(
+    rf"""
+    (?P<rough>(?:(?<!\w)(?:about|approximately|around|roughly|nearly|almost|over|more[ ]than|some|circa|ca\.?|approx\.?|
+        etwa|rund|environ|unos)[ ]|~[ ]?|≈[ ]?))?
+    (?:(?P<before>us\$|[$€£¥₹₽]|(?<!\w)(?:usd|eur|gbp|chf|cad|aud|jpy|inr|cny|rmb))[ ]?)?
+    (?:
+        (?P<sign>(?<![\w)])-)?
+        (?P<digits>(?<![A-Za-z_\d.])(?<![A-Za-z]-)\d+(?:['\u202f]\d{{3}}(?!\d)|[.,]\d+)*(?:[ ]\d{{3}}(?!\d))*)(?P<part>[½¼¾⅓⅔⅛]|[ ]?\d/\d(?![\d/]))?
+        (?P<super>[⁰¹²³⁴-⁹]+|/\d{{1,2}}(?![\d/]))?
+      | (?P<alone>[½¼¾⅓⅔⅛])
+      | (?<!\w)(?P<words>(?:{_WORDS})(?:[- ](?:and[ ])?(?:{_WORDS}|hundred|hundert|cent))*)(?!\w)
+      | (?P<cjk>[〇零一二三四五六七八九十百千两]+)(?=[ ]?(?:年|个?月|日|天|元|円|周|小时|万|亿|億|%|岁|人|次|倍))
+    )
+    (?P<ordinal>(?:st|nd|rd|th)(?!\w))?
+    (?:[ -]?(?P<scales>(?:(?:{_BIG})(?![a-zа-я])[ -]?)+))?
+    (?:[ ]?\(\d+\))?
+    (?:[ -]?(?P<after>(?:{_any_of([*_UNITS, *_CURRENCY])})(?![a-zа-яß²³])))?
+    """,
+    re.VERBOSE,
+)
+_PARTS = {"½": 1 / 2, "¼": 1 / 4, "¾": 3 / 4, "⅓": 1 / 3, "⅔": 2 / 3, "⅛": 1 / 8}
+_NEXT_WORD = re.compile(r"[ -]?([^\W\d_]{3,30})")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_ENUMERATION = re.compile(r"[ ]?[.)](?:\s|\Z)")
+_SMALL_WORD = 12
+
+
+def quantities(folded: str) -> tuple[Quantity, ...]:
+    """Return the numbers of a folded text in order, dates left out, but for their years.
+
+    >>> [(q.values, q.dimension) for q in quantities("about $2.5 million, 1,5 prozent, thirty (30) days")]
+    [((2500000.0,), 'currency:usd'), ((1.5,), 'percent'), ((2592000.0,), 'time')]
+    """
+    found = []
+    at = 0
+    named = dates(folded)
+    for dated in named:
+        found += _between(folded, at, dated.start)
+        at = dated.end
+    found += _between(folded, at, len(folded))
+    years = {reading.year for dated in named for reading in dated.readings if reading.year}
+    return (*found, *(Quantity(str(year), (float(year),), None, "", False, False, 0, 0) for year in sorted(years)))
+
+
+def _between(folded: str, start: int, end: int) -> list[Quantity]:
+    part = folded[start:end]
+    found: list[Quantity] = []
+    ends: list[int] = []
+    for match in _NUMBER.finditer(part):
+        if match.group("digits") and match.start() == 0 == start and _ENUMERATION.match(part, match.end("digits")):
+            continue
+        quantity = None if _is_part_of_name(match, part) else _quantity(match, part, start)
+        if quantity is None:
+            continue
+        if found and part[ends[-1] : match.start()].strip() in _RANGE_SIGNS:
+            found[-1] = _with_unit_of(found[-1], quantity)
+            quantity = _with_century_of(quantity, found[-1])
+        found.append(quantity)
+        ends.append(match.end())
+    return found
+
+
+_RANGE_SIGNS = frozenset({"-", "to", "and", "or", "bis", "und", "à", "a", "y", "или", "до", "至", "到"})
+
+
+_POINTS_AT = re.compile(r"(?:passages?|contexts?|references?|sources?|documents?|citations?|results?|snippets?|according to|id) \Z")
+
+
+def _is_part_of_name(match: re.Match[str], text: str) -> bool:
+    """Say whether digits are part of an identifier (4700u) or point at a passage (passage 3), so that they count nothing."""
+    if not match.group("digits"):
+        return False
+    following = text[match.end() : match.end() + 1]
+    if not match.group("after") and "a" <= following <= "z":
+        return True
+    return _POINTS_AT.search(text, max(0, match.start() - 16), match.start()) is not None
+
+
+def _with_century_of(second: Quantity, first: Quantity) -> Quantity:
+    """Return the second year of 2018-19 in full."""
+    year, short = first.values[0], second.values[0]
+    if first.dimension or second.dimension or not 1000 <= year <= 2100 or not 0 <= short < 100:  # noqa: PLR2004 - years, and two digits of one
+        return second
+    return second._replace(values=(year // 100 * 100 + short, short))
+
+
+def _with_unit_of(first: Quantity, second: Quantity) -> Quantity:
+    """Return the first number of a range in the unit that stands after the second: 3-5 years."""
+    if first.dimension is not None or second.dimension is None or not second.values:
+        return first
+    match = _NUMBER.match(second.text)
+    bare = _values(match)[0] if match and _values(match) else 0.0
+    factor = second.values[0] / bare if bare else 1.0
+    return first._replace(values=tuple(value * factor for value in first.values), dimension=second.dimension)
+
+
+def _quantity(match: re.Match[str], text: str, offset: int) -> Quantity | None:
+    values = _values(match)
+    if not values:
+        return None
+    scale = math.prod(_SCALES[name] for name in re.findall(_BIG, match.group("scales") or ""))
+    before, after = match.group("before"), match.group("after")
+    dimension, factor = None, 1.0
+    if before:
+        dimension = f"currency:{_CURRENCY[before]}"
+        if after == "m":
+            scale *= 1e6
+    elif after in _CURRENCY:
+        dimension = f"currency:{_CURRENCY[after]}"
+    elif after is not None:
+        dimension, factor = _UNITS[after]
+    following = None if after else _NEXT_WORD.match(text, match.end())
+    return Quantity(
+        text=match.group().strip(),
+        values=tuple(value * scale * factor for value in values),
+        dimension=dimension,
+        noun=following.group(1) if following else "",
+        is_word=dimension is None and scale == 1 and _is_weak(match, values[0], following is not None),
+        is_rough=bool(match.group("rough")),
+        start=offset + match.start(),
+        end=offset + match.end(),
+    )
+
+
+def _is_weak(match: re.Match[str], value: float, has_noun: bool) -> bool:
+    if match.group("words"):
+        return value <= _SMALL_WORD
+    return not has_noun and 0 <= value < 10 and value == int(value)  # noqa: PLR2004 - a bare digit: "part 1", "n > 2"
+
+
+def _values(match: re.Match[str]) -> tuple[float, ...]:
+    if match.group("words"):
+        return (_spelled(match.group("words")),)
+    if match.group("cjk"):
+        value = chinese_number(match.group("cjk"))
+        return () if value is None else (float(value),)
+    if match.group("alone"):
+        return (_PARTS[match.group("alone")],)
+    values = _readings(match.group("digits"))
+    if part := match.group("part"):
+        sign = part.strip()
+        extra = _PARTS[sign] if sign in _PARTS else int(sign[0]) / int(sign[2]) if int(sign[2]) else 0.0
+        values = tuple(value + extra for value in values)
+    top = match.group("super") or ""
+    if top.startswith("/"):
+        below = int(top[1:])
+        values = tuple(value / below for value in values if below)
+    elif top:
+        power = int(top.translate(_SUPERSCRIPTS))
+        values = tuple(value**power for value in values if power <= 30 and value < 1e6)  # noqa: PLR2004 - beyond is no prose
+    return tuple(-value for value in values) if match.group("sign") else values
+
+
+def _readings(digits: str) -> tuple[float, ...]:
+    """Return what digits with points and commas can mean: ``2,500`` is 2500, ``1,5`` is 1.5, ``1.500`` is either."""
+    if len(digits) > 40:  # noqa: PLR2004 - no number that prose compares
+        return ()
+    bare = digits.replace("'", "").replace("\u202f", "").replace(" ", "")
+    signs = [char for char in bare if char in ".,"]
+    if not signs:
+        return (float(bare),)
+    last = max(bare.rfind("."), bare.rfind(","))
+    tail = bare[last + 1 :]
+    whole = float(re.sub("[.,]", "", bare))
+    point = float(re.sub("[.,]", "", bare[:last]) + "." + tail)
+    if len(set(signs)) == 2:  # noqa: PLR2004 - both signs: the last one is the decimal one
+        return (point,)
+    if len(signs) > 1:
+        return (whole,)
+    if len(tail) != 3 or bare[:last] == "0":  # noqa: PLR2004 - three digits make a group
+        return (point,)
+    return (whole,) if signs[0] == "," else (point, whole)
+
+
+def _spelled(text: str) -> float:
+    total, current = 0.0, 0.0
+    for word in re.split(r"[- ]", text):
+        if word in {"hundred", "hundert", "cent"}:
+            current = (current or 1) * 100
+        else:
+            current += _SMALL.get(word, _TENS.get(word, 0))
+    return total + current
+
+
+def same_value(claimed: Quantity, told: Quantity) -> bool:
+    """Say whether two quantities are equal in one of their readings, and not of different dimensions.
+
+    A rough one may be off by a twentieth.
+    """
+    if claimed.dimension and told.dimension and claimed.dimension != told.dimension:
+        return False
+    slack = 0.05 if claimed.is_rough or told.is_rough else 1e-9
+    return any(
+        abs(left - right) <= slack * max(abs(left), abs(right))
+        for left in _plain_values(claimed, told)
+        for right in _plain_values(told, claimed)
+    )
+
+
+def _plain_values(quantity: Quantity, other: Quantity) -> tuple[float, ...]:
+    """Return values that can be compared: where only one has a unit, the number before its unit as well."""
+    if quantity.dimension is None or other.dimension is not None or quantity.dimension.startswith("currency"):
+        return quantity.values
+    match = _NUMBER.match(quantity.text)
+    return quantity.values + (_values(match) if match else ())

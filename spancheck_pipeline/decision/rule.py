@@ -1,0 +1,66 @@
+"""One rule of the gate and what it answers.
+
+Which rules there are, and what they make of a run together, lives in ``gate.py`` and ``regression.py``.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from spancheck_pipeline.decision.figures import Counts
+
+
+class Answer(StrEnum):
+    """What a rule, and the gate as a whole, says. ``FAIL`` and ``NOT_MEASURED`` block."""
+
+    PASS = "PASS"  # noqa: S105 - an answer, not a password
+    FAIL = "FAIL"
+    NOT_MEASURED = "NOT_MEASURED"
+    """What was not measured could turn the answer; quality is not what failed."""
+    INCONCLUSIVE = "INCONCLUSIVE"
+    """No regression was found, and the run could not have seen one; it does not block."""
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether a run with this answer may go on."""
+        return self in {Answer.PASS, Answer.INCONCLUSIVE}
+
+
+def gravest(answers: set[Answer]) -> Answer:
+    """Return the answer that decides: FAIL before NOT_MEASURED before INCONCLUSIVE before PASS.
+
+    >>> gravest({Answer.PASS, Answer.INCONCLUSIVE}).value
+    'INCONCLUSIVE'
+    """
+    order = (Answer.FAIL, Answer.NOT_MEASURED, Answer.INCONCLUSIVE)
+    return next((answer for answer in order if answer in answers), Answer.PASS)
+
+
+class RuleResult(BaseModel):
+    """What one rule of the gate says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    rule: str
+    """Name of the rule, fit for a check's name: ``min_pass_rate_citation_accuracy``."""
+    kind: Literal["threshold", "regression", "budget", "cap"]
+    subject: str
+    """The grader or the figure that it is about."""
+    threshold: float | None = None
+    observed: float | None = None
+    """None where nothing was measured."""
+    answer: Answer
+    reason: str
+    """One sentence with the numbers, and what to do."""
+    counts: Counts | None = None
+    p_value: float | None = None
+    """Of a regression: one-sided, Holm-adjusted over all gating tests; the smallest where there are two baselines."""
+    detectable_drop: float | None = None
+    """Of a regression: the smallest true drop that the run had four chances in five to see."""
+    cases_needed: int | None = None
+    """Of a regression that is inconclusive: about how many pairs would have seen the drop that the suite asks for."""
+    is_blocking: bool = True
+    """Whether the suite makes a failure of this rule an error, or only a warning."""

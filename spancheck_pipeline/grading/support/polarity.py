@@ -1,0 +1,171 @@
+"""Polarity: which words of a sentence stand under a negation, and words that are each other's opposite.
+
+Whether that contradicts a claim is said in ``checks.py``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem
+
+_FAILS = re.compile(r"(?:fail|refus|declin|neglect|omit|ceas|stopp?|prevent|forbid|forbade|prohibit|ban)\w{0,4}\Z")
+_NOT_REALLY = frozenset({("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely"), ("no", "matter"), ("not", "least")})
+_BREAK = re.compile(r"[,;:.!?()\"]|\bbut\b|\band\b|\baber\b|\bmais\b|\bpero\b|\bно\b")
+_REACH = 5
+"""Content words that a negation reaches in its clause."""
+_UNSPACED = re.compile(r"[不没沒无無未非别勿]|ない|ません|ぬ|ไม่")
+
+
+def negated(text: str, tokens: tuple[tuple[str, int], ...]) -> frozenset[str]:
+    """Return the stems of a folded sentence that stand under a negation.
+
+    ``tokens`` are its words with where they start. A negation reaches up to five content words, up to the end of its
+    clause; so does a verb such as *fails to*.
+    """
+    found: set[str] = set()
+    reach, last = 0, 0
+    for index, (token, start) in enumerate(tokens):
+        if reach and _BREAK.search(text, last, start):
+            reach = 0
+        last = start + len(token)
+        following = tokens[index + 1][0] if index + 1 < len(tokens) else ""
+        if is_negation(token) and (token, following) not in _NOT_REALLY and not _is_number_sign(token, following):
+            reach = _REACH
+            continue
+        if reach and token not in STOP_WORDS:
+            found.add(stem(token))
+            reach -= 1
+        if _FAILS.match(token) and following in {"to", "from"}:
+            reach = _REACH
+    if _UNSPACED.search(text):
+        found.add(UNSPACED)
+    return frozenset(found)
+
+
+UNSPACED = "\u4e0d"
+"""Stands for a negation in a script without spaces, where what it reaches is not told."""
+
+
+def _is_number_sign(token: str, following: str) -> bool:
+    """Say whether ``no`` is the abbreviation of number: no. 5."""
+    return token == "no" and following[:1].isdigit()
+
+
+_GROUPS = """
+increase grow rise gain climb expand soar augment | decrease shrink fall decline drop lose reduce diminish plummet contract
+increas growth higher more up | decreas lower less fewer down
+raise | lower cut
+before prior | after following
+minimum least min | maximum most max
+above over exceed | below under
+earlier earliest | later latest
+first | last final
+win won victory victorious | lose lost defeat
+allow permit authorize entitle | prohibit forbid ban disallow bar
+include including inclusive | exclude excluding exclusive
+accept approve | reject refuse deny decline disapprove
+succeed success successful | fail failure unsuccessful
+legal lawful | illegal unlawful
+open | closed close
+buy buyer purchase purchaser | sell seller sale
+landlord lessor | tenant lessee
+employer | employee
+lender creditor | borrower debtor
+plaintiff claimant | defendant
+export | import
+profit surplus | loss deficit
+positive | negative
+north northern | south southern
+east eastern | west western
+left | right
+hot warm | cold cool
+male man men boy father son husband brother king | female woman women girl mother daughter wife sister queen
+start begin commence | end finish terminate stop expire
+mandatory compulsory required obligatory | optional voluntary
+public | private
+majority | minority
+internal | external
+true | false
+present | absent
+alive live | dead die died
+agree | disagree
+safe | dangerous unsafe
+strong stronger | weak weaker
+fast faster quick | slow slower
+old older oldest | young younger youngest new newer newest
+high highest | low lowest
+large larger largest big biggest | small smaller smallest
+long longer longest | short shorter shortest
+rich | poor
+early | late
+upper | lower
+inner | outer
+enter arrive | leave depart
+push | pull
+send | receive
+remove delete | add
+daily | weekly | monthly | quarterly | annual yearly annually
+monday | tuesday | wednesday | thursday | friday | saturday | sunday
+spring | summer | autumn | winter
+always | never
+everyone everybody | nobody
+black | white
+steigen erhöhen zunehmen steigt stieg erhöht | sinken fallen senken abnehmen sinkt sank gesenkt
+mindestens | höchstens
+vorher bevor | nachher nachdem
+augmenter augmenté augmentation hausse | diminuer diminué diminution baisse réduire
+avant | après
+aumentar aumentó aumento | disminuir disminuyó disminución reducir
+antes | después
+mieter | vermieter
+käufer | verkäufer
+увеличился увеличить рост вырос | уменьшился уменьшить снижение снизился
+"""
+
+
+def _opposites() -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for line in _GROUPS.strip().splitlines():
+        groups = [frozenset(stem(word) for word in part.split()) for part in line.split("|")]
+        for group in groups:
+            others = frozenset().union(*(other for other in groups if other != group)) - group
+            for word in group:
+                table.setdefault(word, set()).update(others)
+    return {word: frozenset(others) for word, others in table.items()}
+
+
+OPPOSITES = _opposites()
+"""Stem → stems that say the opposite, or another of a set of which only one holds."""
+
+_UNSPACED_OPPOSITES = (
+    ("增加", "减少"), ("上升", "下降"), ("增长", "下降"), ("之前", "之后"), ("以前", "以后"), ("最大", "最小"), ("最高", "最低"),
+    ("最多", "最少"), ("至少", "至多"), ("允许", "禁止"), ("买方", "卖方"), ("出租人", "承租人"), ("増加", "減少"), ("以上", "以下"),
+)  # fmt: skip
+
+_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
+
+
+def opposite_of(word: str, others: frozenset[str]) -> str | None:
+    """Return which of some stems says the opposite of a stem, or None.
+
+    >>> opposite_of(stem("increased"), frozenset({"revenu", "decreas"}))
+    'decreas'
+    """
+    for other in sorted(OPPOSITES.get(word, frozenset()) & others):
+        return other
+    for prefix in _PREFIXES:
+        if word.startswith(prefix) and len(word) - len(prefix) > 3 and word[len(prefix) :] in others:  # noqa: PLR2004 - a whole word is left
+            return word[len(prefix) :]
+        if len(word) > 3 and prefix + word in others:  # noqa: PLR2004 - as above
+            return prefix + word
+    return None
+
+
+def unspaced_opposites(claim: str, told: str) -> tuple[str, str] | None:
+    """Return an opposite pair of a script without spaces of which claim and evidence hold one each, or None."""
+    for left, right in _UNSPACED_OPPOSITES:
+        for here, there in ((left, right), (right, left)):
+            if here in claim and here not in told and there in told and there not in claim:
+                return here, there
+    return None

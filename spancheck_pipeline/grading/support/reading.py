@@ -1,0 +1,119 @@
+"""A text read once: its sentences as stems with what is negated, where each stem stands, its numbers, dates and names.
+
+Each part is read when it is first asked for and kept, because a passage comes back in many cases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spancheck_pipeline.evidence.text import fold, is_no_space, remember, sentences, words
+from spancheck_pipeline.grading.support.content import stems_of
+from spancheck_pipeline.grading.support.dates import Dated, dates
+from spancheck_pipeline.grading.support.names import initials_of, names
+from spancheck_pipeline.grading.support.numbers import Quantity, quantities
+
+_CACHE_CHARS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence: its folded text and words in order, each with where it starts in the folded text."""
+
+    text: str
+    tokens: tuple[tuple[str, int], ...]
+    stems: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as sentences, with the sentences in which each stem stands."""
+
+    sentences: tuple[Sentence, ...]
+    places: dict[str, tuple[int, ...]]
+    """Stem → indexes of the sentences that hold it, in order."""
+
+
+@remember(_CACHE_CHARS)
+def read(text: str) -> Reading:
+    """Return a text read into sentences and stems. Linear in the text."""
+    result: list[Sentence] = []
+    places: dict[str, list[int]] = {}
+    for index, span in enumerate(sentences(text)):
+        folded = fold(text[span.start : span.end]).text
+        tokens = tuple((word.text, word.start) for word in words(folded))
+        stems = frozenset(stems_of(token for token, _ in tokens))
+        result.append(Sentence(folded, tokens, stems))
+        for stem in stems:
+            places.setdefault(stem, []).append(index)
+    return Reading(tuple(result), {stem: tuple(found) for stem, found in places.items()})
+
+
+@remember(_CACHE_CHARS)
+def vocabulary(text: str) -> frozenset[str]:
+    """Return all folded words of a text, and the parts of joined ones."""
+    found = {token for sentence in read(text).sentences for token, _ in sentence.tokens}
+    for token in tuple(found):
+        if "'" in token or "." in token or "&" in token:
+            found.update(part for part in token.replace("&", "'").replace(".", "'").split("'") if part)
+    return frozenset(found)
+
+
+@remember(_CACHE_CHARS)
+def numbers_in(text: str) -> tuple[Quantity, ...]:
+    """Return the numbers of a text."""
+    return tuple(quantity for sentence in read(text).sentences for quantity in quantities(sentence.text))
+
+
+@remember(_CACHE_CHARS)
+def dates_in(text: str) -> tuple[Dated, ...]:
+    """Return the dates of a text."""
+    return tuple(dated for sentence in read(text).sentences for dated in dates(sentence.text))
+
+
+@remember(_CACHE_CHARS)
+def initials_in(text: str) -> frozenset[str]:
+    """Return the initials of the capitalized runs of a text."""
+    return frozenset(letters for span in sentences(text) for letters in initials_of(text[span.start : span.end]))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A claim read for what it asserts."""
+
+    text: str
+    sentences: tuple[Sentence, ...]
+    stems: frozenset[str]
+    """Of its content words, without those that are part of a number or date."""
+    quantities: tuple[Quantity, ...]
+    dates: tuple[Dated, ...]
+    names: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to check."""
+        return not (self.stems or self.quantities or self.dates)
+
+
+@remember(1_000_000)
+def ask(claim: str) -> Asked:
+    """Return a claim read for what it asserts."""
+    reading = read(claim)
+    numbers: list[Quantity] = []
+    dated: list[Dated] = []
+    stems: set[str] = set()
+    for sentence in reading.sentences:
+        found, when = quantities(sentence.text), dates(sentence.text)
+        taken = [(item.start, item.end) for item in found if item.end] + [(item.start, item.end) for item in when]
+        loose = [
+            token
+            for token, start in sentence.tokens
+            if is_no_space(token[0]) or not any(begin <= start < end for begin, end in taken)
+        ]
+        stems.update(stems_of(loose))
+        numbers += [item for item in found if item.end]
+        dated += when
+    said = dict.fromkeys(
+        name for span in sentences(claim) for name in names(claim[span.start : span.end])
+    )
+    return Asked(claim, reading.sentences, frozenset(stems), tuple(numbers), tuple(dated), tuple(said))
