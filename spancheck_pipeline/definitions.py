@@ -14,6 +14,10 @@ from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.defs import assets, checks, jobs, partitions, resources
 from spancheck_pipeline.storage.datasets import list_suites, load_suite
 
+# A capture has no backfill policy (each date is its own run) and grading has one (many dates are one run): the nightly
+# job holds both on purpose, and Dagster warns of it whenever it resolves the job.
+warnings.filterwarnings("ignore", message=r"Asset job \w+_nightly materializes assets with varying BackfillPolicies")
+
 
 def build(
     environment: Environment | None = None,
@@ -54,15 +58,15 @@ def _assemble(
         )
         for name in names
     ]
-    where = {"root": environment.storage, "namespace": environment.namespace}
+    root, namespace = environment.storage, environment.namespace
     return dg.Definitions(
         assets=[asset for suite in built for asset in assets.suite_assets(suite)],
         asset_checks=[checks.suite_checks(suite) for suite in built],
         jobs=[job for suite in built for job in jobs.suite_jobs(suite)],
         schedules=[schedule for suite in built for schedule in jobs.suite_schedules(suite)],
         resources={
-            resources.STORE_KEY: resources.StoreResource(**where),
-            resources.IO_MANAGER_KEY: resources.StoredTables(**where),
+            resources.STORE_KEY: resources.StoreResource(root=root, namespace=namespace),
+            resources.IO_MANAGER_KEY: resources.StoredTables(root=root, namespace=namespace),
         },
         executor=dg.in_process_executor,
     )

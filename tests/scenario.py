@@ -109,7 +109,8 @@ class Project:
         text = f"""\
             contract: 1
             name: {self.name}
-            target: {{callable: "target.py:answer", version_from: "target.py:VERSION", retries: 0, backoff_s: 0{target}}}
+            target: {{callable: "target.py:answer",
+                      version_from: "target.py:VERSION", retries: 0, backoff_s: 0{target}}}
             prices: {{m1: {{input_usd_per_mtok: 1, output_usd_per_mtok: 2}}}}
             graders: {{citation_accuracy: {{}}, abstention_correct: {{}}, groundedness: {{}}, no_pii: {{}}{graders}}}
             gate: {{min_pass_rate: {{citation_accuracy: 0.9, abstention_correct: 0.9}}{gate}}}

@@ -24,7 +24,6 @@ _ENOUGH = 0.42
 """Share of a question's weight that the best passage must hold, or the question is declined. Flaw: it is too low, so
 that some questions get the nearest passage for an answer."""
 _MAX_CHARACTERS = 300
-_DECLINED = "I could not find that in the documents."
 _STOPWORDS = frozenset(
     re.findall(
         r"\w+",
@@ -51,7 +50,8 @@ def answer(question: str, history: list[dict[str, str]]) -> dict[str, Any]:
     ranked = _ranked(asked)
     if _coverage(asked, ranked[0]) < _ENOUGH:
         # Flaw: the question is repeated in the refusal, with whatever somebody wrote into it.
-        text = f"From the documents: {_DECLINED}" + (f' You asked: "{question}"' if '"' in question else "")
+        missing = f"an answer to “{question}”" if '"' in question else "that"
+        text = f"From the documents: I could not find {missing} in the documents."
         return _reply(text, ranked[:_PASSAGES_SHOWN], [], question, abstained=True)
     sentences = _best_sentences(asked, ranked)
     shown = ranked[:_PASSAGES_SHOWN]

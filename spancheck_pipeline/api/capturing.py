@@ -89,7 +89,7 @@ def capture_place(
         cases = read_snapshot(store, place)
         with contain(folder / "target_output.log") if contain else nullcontext():
             target = load_target()
-            header = _header(place, suite, cases, target, mode, base, config=config, now=now())
+            header = _header(place, suite, cases, target, mode=mode, base=base, config=config, now=now())
             journal = FileJournal(folder / f"{mode}.jsonl", header)
             try:
                 summary = run_capture(
@@ -104,7 +104,7 @@ def capture_place(
             except BaseException:
                 journal.close()
                 raise
-        return _publish(store, place, suite, cases, journal, base, summary, config=config, now=now())
+        return _publish(store, place, suite, cases, journal, base=base, summary=summary, config=config, now=now())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +134,9 @@ def _header(
     suite: Suite,
     cases: tuple[Case, ...],
     target: LoadedTarget,
+    *,
     mode: Mode,
     base: _Base | None,
-    *,
     config: str | None,
     now: dt.datetime,
 ) -> JournalHeader:
@@ -171,9 +171,9 @@ def _publish(
     suite: Suite,
     cases: tuple[Case, ...],
     journal: FileJournal,
+    *,
     base: _Base | None,
     summary: CaptureSummary,
-    *,
     config: str | None,
     now: dt.datetime,
 ) -> Captured:

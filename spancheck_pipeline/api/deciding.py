@@ -70,9 +70,7 @@ def decide_place(
         metadata={"run_id": scorecard.run_id, "suite": place.suite},
         document=lambda _revision, _digest: scorecard.model_dump(mode="json"),
     )
-    decision = decide(
-        scorecard, suite.gate, decided_at=decided_at, decided_by=decided_by, note=note, inputs=inputs
-    )
+    decision = decide(scorecard, suite.gate, decided_at=decided_at, decided_by=decided_by, note=note, inputs=inputs)
     gate_file = store.publish(
         place,
         GATE,

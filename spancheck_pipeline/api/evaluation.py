@@ -24,7 +24,7 @@ from spancheck_pipeline.storage.case_files import read_cases
 from spancheck_pipeline.storage.journal import FileJournal, JournalHeader, MemoryJournal, questions_digest
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0917 - the earlier library's signature
     cases: Iterable[Case] | str | os.PathLike[str],
     system: Callable[..., Any],
     graders: Iterable[Any] | None = None,
@@ -56,7 +56,16 @@ def evaluate(
     """
     checked = [as_grader(item) for item in (default_graders() if graders is None else graders)]
     asked = _cases(cases)
-    settings = _suite(suite, retries, backoff, delay, epochs, concurrency, timeout_s, prices)
+    settings = _suite(
+        suite,
+        retries=retries,
+        backoff=backoff,
+        delay=delay,
+        epochs=epochs,
+        concurrency=concurrency,
+        timeout_s=timeout_s,
+        prices=prices,
+    )
     target = load_callable(system, version=version)
     header = JournalHeader(
         run_id=new_run_id(suite, None),
@@ -113,6 +122,7 @@ def _cases(cases: Iterable[Case] | str | os.PathLike[str]) -> tuple[Case, ...]:
 
 def _suite(
     name: str,
+    *,
     retries: int,
     backoff: float,
     delay: float,
@@ -140,4 +150,3 @@ def _suite(
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-

@@ -49,9 +49,7 @@ def record_place(
     )
 
 
-def _head(
-    store: Store, place: Place, evidence: Evidence, gate: StoredFile, *, created_at: dt.datetime
-) -> AuditHead:
+def _head(store: Store, place: Place, evidence: Evidence, gate: StoredFile, *, created_at: dt.datetime) -> AuditHead:
     scorecard = store.open(place, SCORECARD)
     decision = GateDecision.model_validate(gate.document())
     if decision.inputs != evidence.digests():

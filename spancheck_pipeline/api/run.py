@@ -124,7 +124,7 @@ class Scorecard:
 
     def __init__(self, results: Sequence[CaseResult], document: ScorecardDocument | None = None) -> None:
         self._results = list(results)
-        self.document = document or Run(results).scorecard().document
+        self.document: ScorecardDocument = document or Run(results).scorecard().document
 
     def by_grader(self) -> dict[str, dict[str, Any]]:
         """Return per grader ``score`` (mean), ``pass_rate``, ``n`` (measured cases) and all counts."""
@@ -493,9 +493,7 @@ def _audit_score(grade: GradeResult) -> AuditScore:
         reason=grade.detail,
         findings=grade.findings,
     )
-    return AuditScore.of(
-        score, grader=grade.grader, grader_version=grade.grader_version, spec_digest=grade.spec_digest
-    )
+    return AuditScore.of(score, grader=grade.grader, grader_version=grade.grader_version, spec_digest=grade.spec_digest)
 
 
 def _grade_from(score: AuditScore) -> GradeResult:

@@ -1,4 +1,4 @@
-"""The cases snapshot of a place: made before the first call, kept as long as the capture, relabelled only when asked."""
+"""The cases snapshot of a place: made before the first call, kept with the capture, relabelled only when asked."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ def snapshot_cases(store: Store, place: Place, cases: Sequence[Case], *, relabel
     kept = read_snapshot(store, place)
     today = {case.id: case for case in cases}
     same = {case.id for case in kept if case.id in today and today[case.id].question_digest == case.question_digest}
-    relabelled = tuple(
-        case.id for case in kept if case.id in same and today[case.id].label_digest != case.label_digest
-    )
+    relabelled = tuple(case.id for case in kept if case.id in same and today[case.id].label_digest != case.label_digest)
     merged = tuple(today[case.id] if relabel and case.id in same else case for case in kept)
     published = _publish(store, place, merged)
     kept_ids = {case.id for case in kept}

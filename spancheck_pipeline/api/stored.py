@@ -26,9 +26,9 @@ def run_place(
     place: Place,
     suite: Suite,
     cases: Sequence[Case],
+    *,
     graders: Sequence[Grader],
     load_target: Callable[[], LoadedTarget],
-    *,
     decided_by: str,
     mode: Mode = "capture",
     config: str | None = None,
@@ -37,9 +37,7 @@ def run_place(
 ) -> Decided:
     """Take a place from cases to audit log: snapshot, capture (once), scores, scorecard and decision, record."""
     snapshot_cases(store, place, cases)
-    capture_place(
-        store, place, suite, load_target, mode=mode, config=config, on_progress=on_progress, contain=contain
-    )
+    capture_place(store, place, suite, load_target, mode=mode, config=config, on_progress=on_progress, contain=contain)
     return grade_place(store, place, suite, graders, decided_by=decided_by, config=config, contain=contain)
 
 
@@ -63,9 +61,7 @@ def grade_place(
             score_place(store, place, grader)
     names = [grader.name for grader in graders]
     now = dt.datetime.now(dt.UTC)
-    decided = decide_place(
-        store, place, suite, names, decided_at=now, decided_by=decided_by, note=note, config=config
-    )
+    decided = decide_place(store, place, suite, names, decided_at=now, decided_by=decided_by, note=note, config=config)
     record_place(store, place, suite, names, created_at=now)
     return decided
 

@@ -45,8 +45,8 @@ def gate(
     Without thresholds, a suite's stored decision is shown. Exit code 0: passed; 1: failed or not measured; 3: the
     baseline is not comparable.
     """
-    from spancheck_pipeline.api.recording import open_audit_log, read_head
     from spancheck_pipeline.api.comparing import gate as decide_run
+    from spancheck_pipeline.api.recording import open_audit_log, read_head
     from spancheck_pipeline.cli import show
     from spancheck_pipeline.errors import MissingDataError
 

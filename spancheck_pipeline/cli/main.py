@@ -1,4 +1,4 @@
-"""The ``spancheck`` command: its subcommands, loaded when called, and the one place where an error becomes an exit code.
+"""The ``spancheck`` command: its subcommands, loaded when called, and the place where an error becomes an exit code.
 
 0 passed, 1 failed (a gate that was not measured included), 2 could not run, 3 not comparable.
 """
@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(_run([item for item in arguments if item != "--debug"], is_debug=is_debug))
 
 
-def _run(arguments: list[str], *, is_debug: bool) -> int:
+def _run(arguments: list[str], *, is_debug: bool) -> int:  # noqa: PLR0911 - one way out an error
     from spancheck_pipeline.errors import SpancheckError
 
     try:
@@ -82,7 +82,7 @@ def _run(arguments: list[str], *, is_debug: bool) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 2
-    except Exception as error:  # noqa: BLE001 - the CLI's edge
+    except Exception as error:  # the CLI's edge
         if is_debug:
             raise
         return _say(f"{type(error).__name__}; this is a fault of spancheck: run again with --debug and report it", 2)

@@ -22,8 +22,8 @@ def progress_bar(label: str) -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich import progress as rich
+    from rich.console import Console
 
     with os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as terminal:
         columns = (

@@ -65,8 +65,8 @@ def run(
             place,
             suite,
             cases,
-            loaded.graders,
-            lambda: load_target(suite.target, suite_folder=loaded.folder),
+            graders=loaded.graders,
+            load_target=lambda: load_target(suite.target, suite_folder=loaded.folder),
             decided_by=getpass.getuser(),
             mode="retry_errors" if retry_errors else "capture",
             config=config,
@@ -128,20 +128,19 @@ def _around_file(
     path: Path, target: str, minimum: tuple[str, ...], *, price_in: float | None, price_out: float | None
 ) -> tuple[LoadedSuite, tuple[Case, ...]]:
     from spancheck_pipeline.decision.gate import check_thresholds
-    from spancheck_pipeline.decision.suite import Suite, Target
+    from spancheck_pipeline.decision.suite import GateSettings, Suite, Target
     from spancheck_pipeline.grading.graders import default_graders
     from spancheck_pipeline.storage.case_files import read_cases
     from spancheck_pipeline.storage.datasets import LoadedSuite
 
     cases = read_cases(path)
     graders = default_graders()
-    settings: dict[str, Any] = {"min_pass_rate": thresholds_of(minimum)}
     suite = Suite(
         contract=1,
         name="adhoc",
         target=Target(callable=target),
         graders={grader.name: {} for grader in graders},
-        gate=settings,  # type: ignore[arg-type]  # pydantic reads it
+        gate=GateSettings(min_pass_rate=thresholds_of(minimum)),
         prices=_prices(price_in, price_out),
     )
     check_thresholds(suite.gate, suite.graders)

@@ -121,10 +121,7 @@ def _cells(figures: GraderFigures) -> list[str]:
         "–" if rate.value is None else f"{rate.value:.1%}",
         interval,
         "–" if figures.mean_score.value is None else f"{figures.mean_score.value:.3f}",
-        *(
-            str(n)
-            for n in (counts.n_pass, counts.n_fail, counts.n_flaky, counts.n_not_applicable, counts.n_unmeasured)
-        ),
+        *(str(n) for n in (counts.n_pass, counts.n_fail, counts.n_flaky, counts.n_not_applicable, counts.n_unmeasured)),
     ]
 
 

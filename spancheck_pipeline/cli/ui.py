@@ -31,7 +31,7 @@ def ui(*, host: str, port: int) -> int:
         [sys.executable, "-m", "dagster._daemon", "run", *module],
     ]
     click.echo(f"Dagster UI: http://{host}:{port} (home {home}); press Ctrl-C to end it", err=True)
-    children = [subprocess.Popen(command, start_new_session=True) for command in commands]
+    children = [subprocess.Popen(command, start_new_session=True) for command in commands]  # noqa: S603 - our own servers
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         while all(child.poll() is None for child in children):

@@ -55,20 +55,7 @@ class CommandTarget:
         """
         del epoch  # the system is not told which repetition it answers
         question = {"input": case.input, "history": [turn.model_dump() for turn in case.history]}
-        process = await asyncio.create_subprocess_exec(
-            *self._argv,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # a group of its own, so that its children end with it
-        )
-        try:
-            _, written = await asyncio.gather(_feed(process, json.dumps(question).encode()), _read(process))
-            code = await process.wait()
-        except BaseException:  # a timeout or an interrupt arrives as CancelledError
-            await _end_group(process)
-            raise
-        if code != 0:
-            raise CommandExitError(code)
+        written = await _converse(self._argv, json.dumps(question).encode() + b"\n")
         payload = json_object(written)
         text = written.decode("utf-8", "replace").rstrip("\r\n")
         return output_of(text if payload is None else payload, citations=self._citations)
@@ -77,37 +64,69 @@ class CommandTarget:
         """Do nothing: no process outlives its call."""
 
 
-async def _feed(process: asyncio.subprocess.Process, question: bytes) -> None:
-    assert process.stdin is not None
+async def _converse(argv: list[str], question: bytes) -> bytes:
+    """Start a program, give it a question, and return all that it writes until it ends."""
+    loop = asyncio.get_running_loop()
+    transport, conversation = await loop.subprocess_exec(
+        _Conversation,
+        *argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=None,
+        start_new_session=True,  # a group of its own, so that its children end with it
+    )
     try:
-        process.stdin.write(question + b"\n")
-        await process.stdin.drain()
-        process.stdin.close()
-        await process.stdin.wait_closed()
-    except (BrokenPipeError, ConnectionResetError):
-        return  # a program need not read its question
-
-
-async def _read(process: asyncio.subprocess.Process) -> bytes:
-    assert process.stdout is not None
-    written = bytearray()
-    while chunk := await process.stdout.read(_CHUNK):
-        written += chunk
-        if len(written) > MAX_OUTPUT_BYTES:
-            raise OutputTooLargeError(MAX_OUTPUT_BYTES)
-    return bytes(written)
-
-
-async def _end_group(process: asyncio.subprocess.Process) -> None:
-    """End a program and its children: SIGTERM, a short grace, SIGKILL."""
-    try:
-        _signal_group(process.pid, signal.SIGTERM)
-        await asyncio.wait_for(process.wait(), GRACE_S)
-    except TimeoutError:
-        pass
+        stdin = transport.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport)
+        stdin.write(question)
+        stdin.close()  # once all of it is written; a program need not read it
+        await conversation.ended
+    except BaseException:  # a timeout or an interrupt arrives as CancelledError
+        await _end_group(transport, conversation)
+        raise
     finally:
-        _signal_group(process.pid, signal.SIGKILL)
-        await process.wait()
+        transport.close()
+    code = transport.get_returncode()
+    if code:
+        raise CommandExitError(code)
+    return bytes(conversation.written)
+
+
+class _Conversation(asyncio.SubprocessProtocol):
+    """Gathers what a program writes, and notices when it has ended and closed its output."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.written = bytearray()
+        self.exited: asyncio.Future[None] = loop.create_future()
+        self.ended: asyncio.Future[None] = loop.create_future()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        del fd  # standard output is the only one that is read
+        self.written += data
+        if len(self.written) > MAX_OUTPUT_BYTES and not self.ended.done():
+            self.written.clear()
+            self.ended.set_exception(OutputTooLargeError(MAX_OUTPUT_BYTES))
+
+    def process_exited(self) -> None:
+        if not self.exited.done():
+            self.exited.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+async def _end_group(transport: asyncio.SubprocessTransport, conversation: _Conversation) -> None:
+    """End a program and its children: SIGTERM, a short grace, SIGKILL."""
+    group = transport.get_pid()
+    try:
+        _signal_group(group, signal.SIGTERM)
+        await asyncio.wait([conversation.exited], timeout=GRACE_S)
+    finally:
+        _signal_group(group, signal.SIGKILL)
+        await asyncio.wait([conversation.exited], timeout=GRACE_S)
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -42,18 +42,15 @@ class RecordedAnswers:
         # A column that the file names otherwise is found by the map, every other by its own name.
         self._columns = {**{name: name for name in OUTPUT_NAMES}, **columns}
         self._path = suite_folder / settings.file
+        self._file: BinaryIO | None = None
         try:
-            self._file = self._path.open("rb")
+            with self._path.open("rb") as file:
+                self._places = _index(file, name=str(self._path), id_column=self._id_column)
         except OSError as error:
             raise TargetError(
                 f"target.recorded: cannot read {self._path} ({error.strerror}); "
                 "give a path relative to the suite's folder, or an absolute one"
             ) from None
-        try:
-            self._places = _index(self._file, name=str(self._path), id_column=self._id_column)
-        except BaseException:
-            self._file.close()
-            raise
 
     @property
     def case_ids(self) -> frozenset[str]:
@@ -71,7 +68,7 @@ class RecordedAnswers:
         place = self._places.get(case.id)
         if place is None:
             raise NoRecordedAnswer
-        if self._file.closed:
+        if self._file is None:
             self._file = self._path.open("rb")
         self._file.seek(place)
         row = parse_json(self._file.readline().removeprefix(_BOM))
@@ -80,7 +77,9 @@ class RecordedAnswers:
 
     async def close(self) -> None:
         """Close the file. A later call opens it again."""
-        self._file.close()
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 def _index(file: BinaryIO, *, name: str, id_column: str | None) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """The audit log: the record that a reviewer reads, as one versioned document.
 
-It is put together from what was captured, graded and decided; it measures nothing itself and knows no clock. Its Parquet
-form lives in ``storage/tables.py``; reading the earlier library's 1.0 documents in ``importers``.
+It is put together from what was captured, graded and decided; it measures nothing itself and knows no clock. Its
+Parquet form lives in ``storage/tables.py``; reading the earlier library's 1.0 documents in ``importers``.
 """
 
 from __future__ import annotations

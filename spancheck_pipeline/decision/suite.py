@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -61,13 +62,24 @@ _TEAM = re.compile(r"team:[A-Za-z0-9_.-]{1,63}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190}\.[A-Za-z]{2,7}")
 
 FilePath = Annotated[str, AfterValidator(check_relative_path)]
+GraderSettings = Annotated[dict[str, Any], WithJsonSchema({"type": ["object", "null"]})]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _or_path(schema: dict[str, Any]) -> None:
+    """Say in a published schema that a path may stand for the whole."""
+    whole = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"type": "string"}, whole]
+
+
+_OR_PATH = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, json_schema_extra=_or_path)
 
 
 class CasesFile(BaseModel):
     """Where the cases stand, and how its columns are called where they differ."""
 
-    model_config = _STRICT
+    model_config = _OR_PATH
 
     file: FilePath
     """Path relative to the suite's folder, or absolute: ``.jsonl``, ``.csv`` or ``.parquet``."""
@@ -99,7 +111,7 @@ class HttpTarget(BaseModel):
 class RecordedTarget(BaseModel):
     """A file of answers that another tool recorded: JSONL, one answer a line, matched by case id."""
 
-    model_config = _STRICT
+    model_config = _OR_PATH
 
     file: FilePath
     columns: dict[str, str] = Field(default_factory=dict)
@@ -231,7 +243,7 @@ class Suite(BaseModel):
     target: Target
     epochs: int = Field(default=1, ge=1, le=1000)
     prices: dict[str, ModelPrice] = Field(default_factory=dict)
-    graders: dict[Name, dict[str, Any]]
+    graders: dict[Name, GraderSettings]
     """Grader name → settings. ``use`` names another measurement: a shipped grader, or ``module:attribute``."""
     gate: GateSettings = GateSettings()
     schedule: Schedule | None = None

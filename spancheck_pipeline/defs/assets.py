@@ -5,8 +5,9 @@ Checks live in ``checks.py``, jobs and schedules in ``jobs.py``.
 
 import datetime as dt
 import getpass
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -79,19 +80,35 @@ class SuiteDefs:
         namespace = self.environment.namespace
         return dg.AssetKey([*([namespace] if namespace else []), self.name, *path])
 
-    def attributes(self, table: Table, stage: str, description: str, *path: str) -> dict[str, Any]:
-        """Return what every asset definition of the suite says of itself."""
-        return {
-            "key": self.key(*(path or (table.name,))),
-            "group_name": self.name,
-            "partitions_def": self.partitions,
-            "tags": {"stage": stage},
-            "kinds": {"python", "parquet"},
-            "owners": list(self.loaded.suite.owners) or None,
-            "description": description,
-            "metadata": metadata.column_schema(table),
-            "io_manager_key": IO_MANAGER_KEY,
-        }
+    def asset(
+        self,
+        table: Table,
+        stage: str,
+        description: str,
+        *,
+        path: Sequence[str] = (),
+        deps: Sequence[dg.AssetKey] = (),
+        code_version: str = str(CONTRACT),
+        is_one_run: bool = True,
+    ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+        """Return the decorator of one of the suite's assets, with everything that all of them say of themselves.
+
+        ``is_one_run``: a backfill of many dates is one run. A capture has no policy, so that each date is its own.
+        """
+        return dg.asset(
+            key=self.key(*(path or (table.name,))),
+            deps=deps,
+            group_name=self.name,
+            partitions_def=self.partitions,
+            tags={"stage": stage},
+            kinds={"python", "parquet"},
+            owners=list(self.loaded.suite.owners) or None,
+            description=description,
+            metadata=metadata.column_schema(table),
+            io_manager_key=IO_MANAGER_KEY,
+            code_version=code_version,
+            backfill_policy=dg.BackfillPolicy.single_run() if is_one_run else None,
+        )
 
     @property
     def grader_names(self) -> list[str]:
@@ -112,7 +129,7 @@ def suite_assets(suite: SuiteDefs) -> list[dg.AssetsDefinition]:
 def _cases(suite: SuiteDefs) -> dg.AssetsDefinition:
     text = "The night's snapshot of the cases. A captured date keeps the snapshot that it was asked with."
 
-    @dg.asset(**suite.attributes(CASES, "evidence", text), code_version=str(CONTRACT))
+    @suite.asset(CASES, "evidence", text, is_one_run=False)
     def cases(
         context: dg.AssetExecutionContext,
         config: CasesConfig,
@@ -132,9 +149,8 @@ def _cases(suite: SuiteDefs) -> dg.AssetsDefinition:
 
 def _captured_run(suite: SuiteDefs) -> dg.AssetsDefinition:
     text = "What the target answered, captured once. A captured date is re-used and never called for again."
-    attributes = suite.attributes(CAPTURED_RUN, "evidence", text)
 
-    @dg.asset(**attributes, deps=[suite.key("cases")], code_version=str(CONTRACT))
+    @suite.asset(CAPTURED_RUN, "evidence", text, deps=[suite.key("cases")], is_one_run=False)
     def captured_run(
         context: dg.AssetExecutionContext,
         config: CaptureConfig,
@@ -182,13 +198,10 @@ def refuse_past(suite: SuiteDefs, store: Store, night: Night, *, allow_past: boo
 def _scores(suite: SuiteDefs, grader: Grader) -> dg.AssetsDefinition:
     spec = spec_of(grader)
     text = f"Scores of the grader {grader.name} (measurement {spec.measurement}, version {spec.version})."
-    attributes = suite.attributes(SCORES, "grading", text, SCORES.name, grader.name)
+    deps = [suite.key("captured_run"), suite.key("cases")]
 
-    @dg.asset(
-        **attributes,
-        deps=[suite.key("captured_run"), suite.key("cases")],
-        code_version=spec.digest,
-        backfill_policy=dg.BackfillPolicy.single_run(),
+    @suite.asset(
+        SCORES, "grading", text, path=(SCORES.name, grader.name), deps=deps, code_version=spec.digest
     )
     def scores(
         context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
@@ -207,7 +220,7 @@ def _scores(suite: SuiteDefs, grader: Grader) -> dg.AssetsDefinition:
 
 def _scorecard(suite: SuiteDefs) -> dg.AssetsDefinition:
     text = "Counts and rates per grader and category, and the gate's decision. It holds no text."
-    attributes = suite.attributes(SCORECARD, "decision", text)
+    deps = [suite.key("captured_run"), suite.key("cases"), *suite.score_keys()]
     settings = suite.loaded.suite
     code_version = digest(
         {
@@ -217,12 +230,7 @@ def _scorecard(suite: SuiteDefs) -> dg.AssetsDefinition:
         }
     )
 
-    @dg.asset(
-        **attributes,
-        deps=[suite.key("captured_run"), suite.key("cases"), *suite.score_keys()],
-        code_version=code_version,
-        backfill_policy=dg.BackfillPolicy.single_run(),
-    )
+    @suite.asset(SCORECARD, "decision", text, deps=deps, code_version=code_version)
     def scorecard(
         context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
@@ -236,7 +244,7 @@ def _scorecard(suite: SuiteDefs) -> dg.AssetsDefinition:
                 suite.grader_names,
                 decided_at=dt.datetime.now(dt.UTC),
                 decided_by=getpass.getuser(),
-                note=f"Dagster run {context.run_id}",
+                note=f"Dagster run {context.run.run_id}",
             )
             return decided.scorecard_file.content_digest, metadata.of_decision(decided)
 
@@ -247,14 +255,9 @@ def _scorecard(suite: SuiteDefs) -> dg.AssetsDefinition:
 
 def _audit_log(suite: SuiteDefs) -> dg.AssetsDefinition:
     text = "The record that a reviewer reads: per case what was asked, answered, cited, measured and decided."
-    attributes = suite.attributes(AUDIT_LOG, "decision", text)
+    deps = [suite.key("captured_run"), suite.key("cases"), *suite.score_keys(), suite.key("scorecard")]
 
-    @dg.asset(
-        **attributes,
-        deps=[suite.key("captured_run"), suite.key("cases"), *suite.score_keys(), suite.key("scorecard")],
-        code_version=str(CONTRACT),
-        backfill_policy=dg.BackfillPolicy.single_run(),
-    )
+    @suite.asset(AUDIT_LOG, "decision", text, deps=deps)
     def audit_log(
         context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
@@ -281,7 +284,7 @@ def _each_night(
     """
     digests = []
     for date in sorted(context.partition_keys):
-        content, shown = guarded(lambda date=date: step(Night(suite.name, date)), is_debug=suite.is_debug)  # type: ignore[misc]  # bound now, called now
+        content, shown = guarded(partial(step, Night(suite.name, date)), is_debug=suite.is_debug)
         context.add_asset_metadata(shown, partition_key=date)
         digests.append(content)
     return dg.MaterializeResult(data_version=dg.DataVersion(digests[0] if len(digests) == 1 else digest(digests)))

@@ -1,6 +1,7 @@
 """The gate in the UI: one partitioned asset check a rule, on the scorecard, saying what the core decided."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -31,7 +32,8 @@ def suite_checks(suite: SuiteDefs) -> dg.AssetChecksDefinition:
     ) -> Iterator[dg.AssetCheckResult]:
         store = spancheck_store.store()
         dates = sorted(context.partition_keys)
-        decisions = {date: guarded(lambda date=date: read_decision(store, Night(suite.name, date)), is_debug=suite.is_debug) for date in dates}  # type: ignore[misc]  # bound now, called now
+        readers = {date: partial(read_decision, store, Night(suite.name, date)) for date in dates}
+        decisions = {date: guarded(read, is_debug=suite.is_debug) for date, read in readers.items()}
         if len(dates) == 1:
             for rule in decisions[dates[0]].rules:
                 yield _result(asset, rule)

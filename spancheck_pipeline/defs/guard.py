@@ -1,4 +1,4 @@
-"""What may reach Dagster's event log when a step fails: our own messages, and of foreign errors the class and the place.
+"""What reaches Dagster's event log when a step fails: our own messages, and of foreign errors the class and the place.
 
 Dagster stores an exception with its causes and their texts; a target's or grader's error may quote anything.
 """
@@ -23,7 +23,7 @@ def guarded(step: Callable[[], T], *, is_debug: bool = False) -> T:
         return step()
     except SpancheckError as error:
         description = str(error)
-    except Exception as error:  # noqa: BLE001 - the text of a foreign error must not reach the event log
+    except Exception as error:  # its text must not reach the event log
         if is_debug:
             raise
         frame = traceback.extract_tb(error.__traceback__)[-1]

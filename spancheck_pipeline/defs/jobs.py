@@ -20,13 +20,11 @@ def suite_jobs(suite: SuiteDefs) -> list[Any]:
         dg.define_asset_job(
             job_name(suite, "nightly"),
             selection=whole,
-            partitions_def=suite.partitions,
             description=f"Capture {suite.name} for a date (once), score it, decide, and write the record.",
         ),
         dg.define_asset_job(
             job_name(suite, "rescore"),
             selection=whole - evidence,
-            partitions_def=suite.partitions,
             description=f"Score the captured run of {suite.name} again and decide again. Nothing is called.",
         ),
     ]

@@ -7,6 +7,4 @@ from spancheck_pipeline.api.environment import Environment
 
 def daily(environment: Environment) -> dg.DailyPartitionsDefinition:
     """Return the daily partitions of a project, today's included: a night belongs to the day on which it runs."""
-    return dg.DailyPartitionsDefinition(
-        start_date=environment.start_date, timezone=environment.timezone, end_offset=1
-    )
+    return dg.DailyPartitionsDefinition(start_date=environment.start_date, timezone=environment.timezone, end_offset=1)

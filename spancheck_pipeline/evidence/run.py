@@ -7,11 +7,11 @@ How a producer's payload becomes an ``Output`` lives in ``payloads/`` and ``norm
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.evidence.citation import Citation
@@ -173,10 +173,10 @@ def _from_mapping(value: dict[str, Any]) -> Output:
 
 
 def storable(value: Any) -> Any:
-    """Return a value with every lone surrogate in its strings replaced by U+FFFD, so that UTF-8 can hold it.
+    r"""Return a value with every lone surrogate in its strings replaced by U+FFFD, so that UTF-8 can hold it.
 
-    >>> storable({"a": ["x\\ud800"]})
-    {'a': ['x\ufffd']}
+    >>> storable({"a": ["x\ud800"]})
+    {'a': ['x�']}
     """
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -314,7 +314,7 @@ class TargetFacts(BaseModel):
 
 
 class Manifest(BaseModel):
-    """Provenance of a captured run: digests, versions, settings, counts, prices. It holds no text of cases or answers."""
+    """Provenance of a captured run: digests, versions, settings, counts, prices. It holds no text of cases."""
 
     model_config = _FROZEN
 

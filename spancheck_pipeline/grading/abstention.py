@@ -11,14 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from spancheck_pipeline.evidence.text import Span, sentences
-from spancheck_pipeline.grading.phrasebook import (
-    MARKS,
-    Phrasebook,
-    flatten,
-    language_of,
-    pattern_problem,
-    phrasebooks_for,
-)
+from spancheck_pipeline.grading.language import flatten, language_of
+from spancheck_pipeline.grading.phrasebook import MARKS, Phrasebook, pattern_problem, phrasebooks_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,9 +146,7 @@ def _read(flat: str, spans: Sequence[Span], book: Phrasebook, patterns: Sequence
     return reading
 
 
-def _read_sentence(
-    flat: str, span: Span, book: Phrasebook, patterns: Sequence[str], reading: _Reading
-) -> None:
+def _read_sentence(flat: str, span: Span, book: Phrasebook, patterns: Sequence[str], reading: _Reading) -> None:
     """Read one sentence clause by clause: what follows "so" concludes, what follows "because" explains."""
     declined_here = False
     for start, end, opener in book.clauses(flat, span):

@@ -113,7 +113,7 @@ def source_digest(thing: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:  # noqa: PLR0911 - one line a type
     """Return a setting as JSON has it; a callable becomes its qualified name and the digest of its source."""
     if isinstance(value, enum.Enum):
         return value.value

@@ -1,6 +1,6 @@
-"""The phrasebook: one language's ways of declining, compiled from its data file, and which language a text is in.
+"""The phrasebook: one language's ways of declining, compiled from its data file.
 
-What the matches mean together lives in ``abstention.py``. The data files (``abstention_patterns/*.toml``) hold RE2
+What the matches mean together lives in ``abstention.py``; which language a text is in, in ``language.py``. The data files (``abstention_patterns/*.toml``) hold RE2
 patterns, so that no answer can make them slow; the first comment of ``en.toml`` explains their tables.
 """
 
@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
-import unicodedata
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import re2
 
+from spancheck_pipeline.grading.language import LANGUAGES, Reading, data_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "ar", "zh", "ja", "ko")
-"""Languages with a phrasebook."""
 
 Opener = Literal["start", "contrast", "conclude", "explain", "join"]
 
@@ -68,7 +64,7 @@ class Phrasebook:
         return self._first(self.refuse, clause)
 
     def is_neutral(self, clause: str) -> bool:
-        """Whether a clause asserts nothing about the question: courtesy, an offer, a question, what a source is about."""
+        """Whether a clause asserts nothing: courtesy, an offer, a question, what a source is about."""
         if clause.rstrip().endswith("?") or not any(character.isalnum() for character in clause):
             return True
         return any(phrase.pattern.search(clause) for phrase in self.neutral)
@@ -104,7 +100,7 @@ class Phrasebook:
 @cache
 def phrasebook(language: str) -> Phrasebook:
     """Return the phrasebook of one of ``LANGUAGES``."""
-    data = _data(language)
+    data = data_file(language)
     words = {name: _either(items) for name, items in data.get("words", {}).items()}
     edge = _EDGE if data.get("spaced", True) else ""
     lead = _either(data.get("lead", [])) or "(?:)"
@@ -116,11 +112,11 @@ def phrasebook(language: str) -> Phrasebook:
     def compiled(table: Mapping[str, Sequence[str]]) -> tuple[Phrase, ...]:
         made = []
         if items := table.get("start"):
-            made.append(Phrase(_compile(rf"{start}({_filled(_either(items), words)})(?:$|{edge})"), True))
+            made.append(Phrase(_compile(rf"{start}({_filled(_either(items), words)})(?:$|{edge})"), is_anchored=True))
         if items := table.get("whole"):
-            made.append(Phrase(_compile(rf"{whole}({_filled(_either(items), words)}){_EDGE}*$"), True))
+            made.append(Phrase(_compile(rf"{whole}({_filled(_either(items), words)}){_EDGE}*$"), is_anchored=True))
         if items := table.get("anywhere"):
-            made.append(Phrase(_wrapped(_filled(_either(items), words), edge), False))
+            made.append(Phrase(_wrapped(_filled(_either(items), words), edge), is_anchored=False))
         return tuple(made)
 
     return Phrasebook(
@@ -157,92 +153,12 @@ def data_versions() -> dict[str, str]:
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()[:16] for name in names}
 
 
-def flatten(text: str) -> str:
-    """Return a text lower-cased and plain, character for character, so that offsets stay the same.
-
-    Typographic quotes, full-width marks and odd blanks become plain ones; Markdown emphasis, headings and quoted
-    passages become blanks.
-    """
-    plain = "".join(_plain(character) for character in text)
-    return _QUOTED.sub(lambda match: '"' + " " * (len(match.group()) - 2) + '"', plain)
-
-
-_QUOTED = re.compile(r'(?<=\S\s)"[^"\n]{1,2000}"')
-_TABLE = str.maketrans(
-    {"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"',
-     "」": '"', "『": '"', "』": '"', "，": ",", "、": ",", "．": ".", "｡": "。", "！": "!", "？": "?", "：": ":", "；": ";",
-     "（": "(", "）": ")", "؟": "?", "،": ",", "؛": ";", "—": ";", "–": "-", "‐": "-", "‑": "-", "…": ".", "*": " ",
-     "#": " ", ">": " ", "_": " "}
-)  # fmt: skip
-
-
-@lru_cache(maxsize=65536)
-def _plain(character: str) -> str:
-    """Return the one character that stands for a character: lower case, and a blank for what is not text."""
-    lower = character.lower()
-    plain = (lower if len(lower) == 1 else character).translate(_TABLE)
-    if plain == "\n" or plain == "。" or "!" <= plain <= "~":
-        return plain
-    return plain if unicodedata.category(plain)[0] in "LMN" else " "
-
-
 def phrasebooks_for(reading: Reading) -> tuple[Phrasebook, ...]:
     """Return the phrasebooks to read a text with: its language's, or all of its script where nobody can tell."""
     if reading.language is not None:
         return (phrasebook(reading.language),) if reading.language in LANGUAGES else ()
-    codes = _data("languages")["by_script"].get(reading.script or "latin", ())
+    codes = data_file("languages")["by_script"].get(reading.script or "latin", ())
     return tuple(phrasebook(code) for code in codes if code in LANGUAGES)
-
-
-class Reading(NamedTuple):
-    """What a text is written in."""
-
-    language: str | None
-    """ISO 639-1 code, or ``und-`` and the script for a script whose languages are not known here; None: too short."""
-    script: str | None
-    """None for a text without letters."""
-
-
-@lru_cache(maxsize=4096)
-def language_of(flat: str) -> Reading:
-    """Return the language that a text is positively in, by its script and function words."""
-    sample = flat[:4000]
-    scripts = Counter(_script(character) for character in sample if character.isalpha())
-    if not scripts:
-        return Reading(None, None)
-    script, count = scripts.most_common(1)[0]
-    if scripts["kana"] * 10 >= count and script in {"han", "kana"}:
-        return Reading("ja", "kana")
-    return Reading(_by_words(sample, script), script)
-
-
-def _by_words(sample: str, script: str) -> str | None:
-    codes = _data("languages")["by_script"].get(script, ())
-    if len(codes) <= 1:
-        return codes[0] if codes else f"und-{script}"
-    words = re.findall(r"[^\W\d_]+", sample)
-    hits = {code: sum(word in _word_set(code) for word in words) for code in codes}
-    best = max(hits, key=lambda code: hits[code])
-    runner_up = max(count for code, count in hits.items() if code != best)
-    needed = 2 if best in LANGUAGES else 3
-    return best if hits[best] >= needed and hits[best] > runner_up else None
-
-
-@cache
-def _word_set(code: str) -> frozenset[str]:
-    return frozenset(_data("languages")["function_words"][code].split())
-
-
-@lru_cache(maxsize=65536)
-def _script(character: str) -> str:
-    name = unicodedata.name(character, "?").split()[0].split("-")[0]
-    return {"CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana", "HALFWIDTH": "kana"}.get(name, name.lower())
-
-
-@cache
-def _data(name: str) -> dict[str, Any]:
-    folder = resources.files("spancheck_pipeline.grading") / "abstention_patterns"
-    return tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))
 
 
 def _either(items: Iterable[str]) -> str:
@@ -279,4 +195,6 @@ def _compile(pattern: str) -> Any:
     return re2.compile(pattern, options)
 
 
-MARKS = re2.compile(r"[\[(<{]?\s*(?:illegible|unreadable|n/a|n\.a\.|none|null|unleserlich|illisible|ilegible|illeggibile|ilegível|onleesbaar|nieczytelne|неразборчиво)\s*[\])>}]?\.?")
+MARKS = re2.compile(
+    r"[\[(<{]?\s*(?:illegible|unreadable|n/a|n\.a\.|none|null|unleserlich|illisible|ilegible|illeggibile|ilegível|onleesbaar|nieczytelne|неразборчиво)\s*[\])>}]?\.?"
+)

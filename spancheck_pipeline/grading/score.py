@@ -12,7 +12,7 @@ from enum import StrEnum
 class Outcome(StrEnum):
     """What a grader says of one output. Only ``PASS`` and ``FAIL`` are measured."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - an outcome
     FAIL = "fail"
     NOT_APPLICABLE = "not_applicable"
     """There is nothing for this grader to say."""
@@ -55,7 +55,7 @@ class Score:
 
     outcome: Outcome
     reason_code: str
-    """A short stable word for summaries: ``ok``, ``below_threshold``, ``call_failed`` … It holds no text of the case."""
+    """A short stable word for summaries: ``ok``, ``below_threshold``, ``call_failed`` … No text of the case."""
     reason: str
     """One sentence that a reviewer can check against the evidence."""
     value: float | None = None

@@ -42,19 +42,23 @@ def build(
         return _of_class(measurements[use], name, rest, load)
     if ":" in use:
         return _loaded(use, name, rest, load)
-    fix = did_you_mean(use, measurements) or "the shipped ones are " + ", ".join(sorted(measurements))
-    where = "use" if "use" in settings else None
-    raise _error(name, where, f"there is no measurement {use[:80]!r}", f"{fix}, or write use: module:attribute")
+    near = nearest(use, measurements)
+    fix = f"did you mean {near!r}, or your own code (use: module:attribute)?" if near else _shipped(measurements)
+    raise _error(name, "use" if "use" in settings else None, f"there is no measurement {use[:80]!r}", fix)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Return ``did you mean 'x'?`` for the nearest of the known names, or None where none is near.
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the nearest of the known names, or None where none is near.
 
-    >>> did_you_mean("groundednes", ["groundedness", "no_pii"])
-    "did you mean 'groundedness'?"
+    >>> nearest("groundednes", ["groundedness", "no_pii"])
+    'groundedness'
     """
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else None
+    near = difflib.get_close_matches(name[:200], list(known), n=1, cutoff=0.5)
+    return near[0] if near else None
+
+
+def _shipped(measurements: Iterable[str]) -> str:
+    return f"shipped are {', '.join(sorted(measurements))}; your own code is named by use: module:attribute"
 
 
 def _of_class(cls: type, name: str, settings: dict[str, Any], load: Load | None) -> Grader:
@@ -65,9 +69,9 @@ def _of_class(cls: type, name: str, settings: dict[str, Any], load: Load | None)
     values: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in fields:
-            fix = did_you_mean(str(key), fields)
-            known = ", ".join(sorted(fields)) if fields else "none at all"
-            problems.append(_problem(name, str(key), "there is no such setting", fix or f"there are: {known}"))
+            near = nearest(str(key), fields)
+            fix = f"did you mean {near!r}?" if near else f"there are: {', '.join(sorted(fields)) or 'none'}"
+            problems.append(_problem(name, str(key)[:80], "there is no such setting", fix))
             continue
         try:
             values[key] = _checked(hints[key], value, load)
@@ -95,8 +99,8 @@ def _loaded(use: str, name: str, settings: dict[str, Any], load: Load | None) ->
     if isinstance(thing, type) or (settings and callable(thing) and not isinstance(thing, Grader)):
         return _called(thing, name, settings)
     if settings:
-        fix = "make it a class or a function that returns a grader"
-        raise _error(name, sorted(map(str, settings))[0], "a grader that is already made takes no settings", fix)
+        fix = "make it a class or a factory"
+        raise _error(name, min(map(str, settings)), "a grader that is already made takes no settings", fix)
     return _as_grader(thing, name)
 
 

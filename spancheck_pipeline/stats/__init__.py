@@ -1,12 +1,14 @@
 """The formulas behind every rate, interval and test, with their sources.
 
-One run's rates and means are in ``rates.py``, two runs over the same cases in ``paired.py``. Which cases enter a number
+One run's rates and means are in ``rates.py``, two runs over the same cases in ``paired.py``, judges against people in
+``judged.py``. Which cases enter a number
 lives in ``decision/scorecard.py`` and ``decision/comparison.py``; what a number leads to in ``decision/gate.py``. Heavy
 libraries are imported by the function that needs them, so that importing this package stays fast.
 """
 
 from __future__ import annotations
 
+from spancheck_pipeline.stats.judged import Confusion, Estimate, brier, kappa, prediction_powered, rogan_gladen
 from spancheck_pipeline.stats.paired import (
     cases_needed,
     detectable_drop,
@@ -34,17 +36,23 @@ __all__ = [
     "CONFIDENCE",
     "FEW_CLUSTERS",
     "ClusterInterval",
+    "Confusion",
+    "Estimate",
     "Interval",
     "Mean",
+    "brier",
     "cases_needed",
     "detectable_drop",
     "holm",
     "intra_cluster_correlation",
+    "kappa",
     "mean_interval",
     "paired_difference",
     "pass_hat_k",
     "power_to_see",
+    "prediction_powered",
     "quantile",
+    "rogan_gladen",
     "t_quantile",
     "wilson",
     "wilson_clustered",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, compare
 from spancheck_pipeline.decision.figures import Cost, Counts, GraderFigures, Headline, Latency, Quantiles, Rate
 from spancheck_pipeline.decision.figures import ScorecardDocument as Document
 from spancheck_pipeline.decision.gate import (
@@ -200,6 +201,60 @@ def test_regressions_without_a_baseline_leave_the_decision_to_the_thresholds():
     decision = decide(document(cites=counts(100)), settings)
     assert (decision.answer, decision.ok) == (Answer.INCONCLUSIVE, True)
     assert decision.reasons == ("cites: no comparable baseline; the thresholds alone decide",)
+
+
+def compared(n_both, n_failing, kind="release"):
+    flags = {"old": [True] * (n_both + n_failing), "new": [True] * n_both + [False] * n_failing}
+    runs = {
+        name: ComparedRun(
+            run_id=name,
+            cases={str(i): ComparedCase(question_digest=str(i)) for i in range(len(passes))},
+            scores=[
+                ScoreFacts(grader="cites", case_id=str(i), outcome=Outcome.PASS if p else Outcome.FAIL, value=float(p))
+                for i, p in enumerate(passes)
+            ],
+        )
+        for name, passes in flags.items()
+    }
+    return compare(runs["new"], runs["old"], suite="leases", graders=["cites"], baseline_kind=kind)
+
+
+def test_a_regression_fails_a_night_that_reaches_its_thresholds():
+    settings = GateSettings(min_pass_rate={"cites": 0.9}, regression=Regression())
+    comparison = compared(92, 8)
+    decision = decide(document(cites=counts(92, 8)), settings, comparisons=[comparison])
+    assert [r.answer for r in decision.rules] == [Answer.PASS, Answer.PASS, Answer.FAIL]
+    assert decision.comparisons == {"release": comparison.digest}
+    unchanged = decide(document(cites=counts(100)), settings, comparisons=[compared(100, 0)])
+    assert unchanged.answer is Answer.PASS
+
+
+def test_a_strict_gate_blocks_what_is_inconclusive():
+    settings = GateSettings(regression=Regression())
+    assert decide(document(cites=counts(100)), settings).ok
+    strict = decide(document(cites=counts(100)), settings, is_strict=True)
+    assert (strict.answer, strict.ok) == (Answer.INCONCLUSIVE, False)
+    assert not GateDecision.model_validate_json(strict.model_dump_json()).ok
+
+
+def test_a_threshold_may_be_decided_by_the_lower_bound():
+    # Wilson of 97 of 100: .9155; of 99 of 100: .9455
+    assert answer(counts(97, 3), 0.95).answer is Answer.PASS
+    assert answer(counts(97, 3), 0.95, confidence="lower").answer is Answer.FAIL
+    assert answer(counts(97, 3), 0.91, confidence="lower").answer is Answer.PASS
+    assert answer(counts(97, 0, unmeasured=3), 0.92, confidence="lower").answer is Answer.FAIL
+    assert answer(counts(90, 10), 0.95, confidence="lower").answer is Answer.FAIL
+
+
+def test_caps_hold_flaky_and_unmeasured_cases_down():
+    settings = GateSettings(min_pass_rate={"cites": 0.5}, max_flaky=0.05, max_unmeasured=0.05)
+    decision = decide(document(cites=counts(84, 3, flaky=5, unmeasured=8)), settings)
+    assert answer_of(decision, "max_flaky_cites").answer is Answer.FAIL  # 5 of 92
+    assert answer_of(decision, "max_unmeasured_cites").answer is Answer.NOT_MEASURED  # 8 of 100
+    within = decide(document(cites=counts(90, flaky=5, unmeasured=5)), settings)
+    assert answer_of(within, "max_flaky_cites").answer is Answer.FAIL  # 5 of 95
+    assert answer_of(within, "max_unmeasured_cites").answer is Answer.PASS  # 5 of 100
+    assert tuple(r.rule for r in decision.rules) == rule_names(settings, ["cites"])
 
 
 def cost(n_priced, total, n_unpriced=0):

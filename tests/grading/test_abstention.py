@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.grading.abstention import abstention_of, check_patterns, detect_abstention
-from spancheck_pipeline.grading.phrasebook import LANGUAGES, data_versions, flatten, phrasebook
+from spancheck_pipeline.grading.language import LANGUAGES, flatten
+from spancheck_pipeline.grading.phrasebook import data_versions, phrasebook
 
 TEXTS = tomllib.loads((Path(__file__).parent / "abstention_texts.toml").read_text("utf-8"))
 LABELLED = [
@@ -44,7 +45,9 @@ def test_marks_of_nothing_abstain(text: str) -> None:
     assert detect_abstention(text).abstained is True
 
 
-@pytest.mark.parametrize("text", ["42", "Acme GmbH", "Yes.", "Paris", "12.5 %", "合同", "https://example.org/a", "👍 ok"])
+@pytest.mark.parametrize(
+    "text", ["42", "Acme GmbH", "Yes.", "Paris", "12.5 %", "合同", "https://example.org/a", "👍 ok"]
+)
 def test_short_or_neutral_text_is_an_answer(text: str) -> None:
     assert detect_abstention(text).kind == "answered"
 
@@ -64,9 +67,16 @@ def test_a_language_without_patterns_is_unknown(text: str) -> None:
     assert told.language is not None
 
 
-@pytest.mark.parametrize(("language", "text"), [("en", "The rent is due on the first of the month."), ("zh", "合同生效。"),
-                                                ("ja", "契約は有効です。"), ("ko", "계약은 유효합니다."),
-                                                ("de", "Die Miete ist am ersten Tag des Monats fällig.")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "The rent is due on the first of the month."),
+        ("de", "Die Miete ist am ersten Tag des Monats fällig."),
+        ("zh", "合同生效。"),
+        ("ja", "契約は有効です。"),
+        ("ko", "계약은 유효합니다."),
+    ],
+)
 def test_the_language_is_reported(language: str, text: str) -> None:
     assert detect_abstention(text).language == language
 
@@ -127,7 +137,9 @@ def test_any_text_has_a_kind_and_offsets_inside_it(text: str) -> None:
     assert len(flatten(text)) == len(text)
 
 
-@pytest.mark.parametrize("unit", ["I do not ", "the the document ", "so, but, ", "~~~ ", "没有", "не в документе ", '"'])
+@pytest.mark.parametrize(
+    "unit", ["I do not ", "the the document ", "so, but, ", "~~~ ", "没有", "не в документе ", '"']
+)
 def test_time_grows_in_proportion_to_the_text(unit: str) -> None:
     def seconds(length: int) -> float:
         text = (unit * (length // len(unit) + 1))[:length]

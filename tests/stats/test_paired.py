@@ -83,7 +83,7 @@ def test_holm_steps_down_and_never_below_an_earlier_step():
     assert stats.holm([0.7, 0.9]) == (1.0, 1.0)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_agrees_with_statsmodels(p_values):
     from statsmodels.stats.multitest import multipletests

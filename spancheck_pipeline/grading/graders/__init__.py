@@ -16,10 +16,7 @@ from spancheck_pipeline.evidence.run import Prices
 from spancheck_pipeline.grading import settings as _settings
 from spancheck_pipeline.grading.grader import Grader
 from spancheck_pipeline.grading.graders.abstention_correct import AbstentionCorrect
-try:
-    from spancheck_pipeline.grading.graders.citation_accuracy import CitationAccuracy
-except ModuleNotFoundError:  # pragma: no cover
-    CitationAccuracy = None  # type: ignore
+from spancheck_pipeline.grading.graders.citation_accuracy import CitationAccuracy
 from spancheck_pipeline.grading.graders.completion import Completion
 from spancheck_pipeline.grading.graders.contains import Contains, NotContains
 from spancheck_pipeline.grading.graders.cost import Cost
@@ -28,6 +25,7 @@ from spancheck_pipeline.grading.graders.groundedness import Groundedness
 from spancheck_pipeline.grading.graders.latency import Latency
 from spancheck_pipeline.grading.graders.no_pii import NoPii
 from spancheck_pipeline.grading.graders.regex_match import RegexMatch
+from spancheck_pipeline.grading.graders.retrieval import Retrieval
 
 SHIPPED: Final = (
     Completion,
@@ -35,6 +33,7 @@ SHIPPED: Final = (
     AbstentionCorrect,
     Groundedness,
     NoPii,
+    Retrieval,
     Latency,
     Cost,
     Contains,
@@ -44,7 +43,7 @@ SHIPPED: Final = (
 )
 
 MEASUREMENTS: Final[Mapping[str, type]] = MappingProxyType(
-    {grader.measurement: grader for grader in SHIPPED if grader} | {"max_latency": Latency}
+    {grader.measurement: grader for grader in SHIPPED} | {"max_latency": Latency}
 )
 """Name in a suite file → measurement. ``max_latency`` is the earlier library's name of ``latency``."""
 
@@ -101,7 +100,7 @@ def _has_completion(graders: Mapping[str, Mapping[str, Any] | None]) -> bool:
 
 def default_graders() -> tuple[Grader, ...]:
     """Return the graders that need no settings: completion and the earlier library's four."""
-    return (Completion(), AbstentionCorrect(), Groundedness(), NoPii(), *([CitationAccuracy()] if CitationAccuracy else []))
+    return (Completion(), AbstentionCorrect(), Groundedness(), NoPii(), CitationAccuracy())
 
 
 def contains(substr: str, name: str | None = None, negate: bool = False) -> Contains:
@@ -143,7 +142,7 @@ def abstention_correct(name: str = "abstention_correct") -> AbstentionCorrect:
     return AbstentionCorrect(name=name)
 
 
-def citation_accuracy(
+def citation_accuracy(  # noqa: PLR0917 - an earlier public signature
     name: str = "citation_accuracy",
     support_threshold: float = 0.6,
     pass_threshold: float = 1.0,

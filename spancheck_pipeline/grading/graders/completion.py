@@ -27,7 +27,7 @@ class Completion(ShippedGrader):
         """Return pass or fail; this grader always measures."""
         if not evidence.row.answered:
             reason = f"The call failed ({evidence.row.error_class})."
-            return Score.judged(False, 0.0, reason=reason, reason_code="call_failed")
+            return Score.judged(passed=False, value=0.0, reason=reason, reason_code="call_failed")
         if not any(character.isprintable() and not character.isspace() for character in evidence.output.answer):
-            return Score.judged(False, 0.0, reason="The answer is empty.", reason_code="empty_answer")
-        return Score.judged(True, 1.0, reason="The system answered.")
+            return Score.judged(passed=False, value=0.0, reason="The answer is empty.", reason_code="empty_answer")
+        return Score.judged(passed=True, value=1.0, reason="The system answered.")

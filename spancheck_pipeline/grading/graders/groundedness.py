@@ -13,12 +13,13 @@ from typing import ClassVar
 from spancheck_pipeline.evidence.citation import source_name, strip_markers
 from spancheck_pipeline.evidence.claim import claim_spans
 from spancheck_pipeline.evidence.run import Context, Output
-from spancheck_pipeline.evidence.text import Span, fold, words
+from spancheck_pipeline.evidence.text import Span
 from spancheck_pipeline.grading.abstention import abstention_of, check_patterns, detect_abstention
 from spancheck_pipeline.grading.grader import Evidence
 from spancheck_pipeline.grading.phrasebook import data_versions
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
 from spancheck_pipeline.grading.shipped import ShippedGrader
+from spancheck_pipeline.grading.support import DEFAULT_THRESHOLD, Support, check_support
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Groundedness(ShippedGrader):
     name: str = "groundedness"
     threshold: float = 0.6
     """Smallest share of supported sentences that passes, in [0, 1]."""
-    support_threshold: float = 0.6
+    support_threshold: float = DEFAULT_THRESHOLD
     """Smallest share of a sentence's content that one passage must carry, in [0, 1]."""
     patterns: tuple[str, ...] = ()
     """Further declining phrases of a suite: RE2 regular expressions over lower-cased text."""
@@ -60,7 +61,9 @@ class Groundedness(ShippedGrader):
             return Score.not_applicable("nothing_asserted", "The answer asserts nothing that passages could carry.")
         if not passages:
             return Score.unmeasured("no_contexts", "The output has no passages with text.")
-        findings = tuple(self._finding(i, output.answer, span, passages) for i, span in enumerate(spans))
+        findings = self._findings(output.answer, spans, passages)
+        if not findings:
+            return Score.not_applicable("nothing_asserted", "The answer asserts nothing that passages could carry.")
         supported = sum(finding.outcome is Outcome.PASS for finding in findings)
         value = supported / len(findings)
         passed = value >= self.threshold
@@ -81,25 +84,31 @@ class Groundedness(ShippedGrader):
             if detect_abstention(answer[span.start : span.end], patterns=self.patterns).kind not in declines
         )
 
-    def _finding(self, i: int, answer: str, span: Span, passages: Sequence[tuple[str, Context]]) -> Finding:
-        sentence = strip_markers(answer)[span.start : span.end]
-        shares = [_share(sentence, context.text or "") for _, context in passages]
-        best = max(range(len(shares)), key=lambda place: shares[place])
-        supported = shares[best] >= self.support_threshold
-        return Finding(
-            item=f"sentence[{i}]",
-            kind="sentence",
-            outcome=Outcome.PASS if supported else Outcome.FAIL,
-            value=shares[best],
-            grade="supported" if supported else "unsupported",
-            reason=f"{shares[best]:.0%} of its words stand in the nearest passage.",
-            source_id=passages[best][0],
-            answer_start=span.start,
-            answer_end=span.end,
-        )
+    def _findings(
+        self, answer: str, spans: Sequence[Span], passages: Sequence[tuple[str, Context]]
+    ) -> tuple[Finding, ...]:
+        """Return one finding per sentence that has content; the others (a bare "Yes.") cannot be checked."""
+        names = [name for name, _ in passages]
+        texts = tuple(context.text or "" for _, context in passages)
+        plain = strip_markers(answer)
+        found: list[Finding] = []
+        for i, span in enumerate(spans):
+            support = check_support(plain[span.start : span.end], texts, threshold=self.support_threshold)
+            if support.supported is not None:
+                found.append(_finding(i, span, support, names))
+        return tuple(found)
 
 
-def _share(sentence: str, passage: str) -> float:
-    wanted = {word.text for word in words(fold(sentence).text) if len(word.text) > 2}  # noqa: PLR2004 - short words say little
-    held = {word.text for word in words(fold(passage).text)}
-    return len(wanted & held) / len(wanted) if wanted else 1.0
+def _finding(i: int, span: Span, support: Support, names: Sequence[str]) -> Finding:
+    reason = "; ".join(support.reasons) or f"{support.value or 0:.0%} of what it says stands in the nearest passage"
+    return Finding(
+        item=f"sentence[{i}]",
+        kind="sentence",
+        outcome=Outcome.PASS if support.supported else Outcome.FAIL,
+        value=support.value,
+        grade="supported" if support.supported else "unsupported",
+        reason=reason[:1].upper() + reason[1:] + ".",
+        source_id=names[support.best] if support.best is not None else None,
+        answer_start=span.start,
+        answer_end=span.end,
+    )

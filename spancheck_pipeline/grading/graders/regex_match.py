@@ -25,7 +25,7 @@ _SUPPORTED = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE
 class RegexMatch(ShippedGrader):
     """Pass when ``pattern`` occurs anywhere in the answer.
 
-    ``flags`` are those of the standard library's ``re``: IGNORECASE (2, the default), MULTILINE (8) and DOTALL (16), added.
+    ``flags`` are those of the standard library's ``re``, added: IGNORECASE (2, the default), MULTILINE (8), DOTALL (16).
     """
 
     measurement: ClassVar[str] = "regex_match"
@@ -44,13 +44,13 @@ class RegexMatch(ShippedGrader):
         match = _compiled(self.pattern, self.flags).search(storable(evidence.output.answer))
         if match is None:
             reason = "The pattern does not occur in the answer."
-            return Score.judged(False, 0.0, reason=reason, reason_code="no_match")
+            return Score.judged(passed=False, value=0.0, reason=reason, reason_code="no_match")
         start, end = match.span()
         finding = Finding(
             item="match[0]", kind="match", outcome=Outcome.PASS, value=1.0, answer_start=start, answer_end=end
         )
         reason = f"The pattern occurs in the answer at characters {start} to {end}."
-        return Score.judged(True, 1.0, reason=reason, findings=(finding,))
+        return Score.judged(passed=True, value=1.0, reason=reason, findings=(finding,))
 
 
 @lru_cache(maxsize=256)

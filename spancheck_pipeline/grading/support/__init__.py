@@ -1,7 +1,8 @@
 """Support: does the evidence carry the claim? Deterministic, in any script, and with the token that decides.
 
-What a text says in words, numbers, dates, names and polarity is read in the modules beside this one; provenance (is the
-quote really there) lives in ``grading/provenance.py``.
+Read in the modules beside this one: words (``content.py``), numbers, dates, names, polarity; how much of the claim stands
+together (``coverage.py``); what speaks against it (``checks.py``, ``flips.py``). Whether a quote is really there is
+``grading/provenance.py``'s question.
 """
 
 from __future__ import annotations
@@ -9,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spancheck_pipeline.grading.support.reading import ask, read
+from spancheck_pipeline.grading.support import checks
+from spancheck_pipeline.grading.support.coverage import covered
+from spancheck_pipeline.grading.support.reading import Asked, ask, read
 
 DEFAULT_THRESHOLD = 0.6
 """Smallest value that counts as supported."""
+
+_DECISIVE = 0.5
+"""What a decisive objection leaves of the value: less than the default threshold of anything."""
+_NAME = 0.3
+"""What is taken off where all names of a claim are missing and nothing stands in their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +28,11 @@ class Support:
     """Whether evidence carries a claim."""
 
     supported: bool | None
-    """None where the claim has no content, so that nothing could be checked."""
+    """None where the claim has no content, or there is no evidence, so that nothing could be checked."""
     value: float | None
     """In [0, 1]; None where nothing could be checked."""
     reasons: tuple[str, ...] = ()
-    """What decides, each naming its token. They quote, so they stay in record files."""
+    """What speaks against the claim, each naming the token that decides. They quote, so they stay in record files."""
     best: int | None = None
     """Index of the passage that carries most of the claim; None where nothing could be checked."""
 
@@ -32,19 +40,57 @@ class Support:
 def check_support(claim: str, evidence: str | Sequence[str], *, threshold: float = DEFAULT_THRESHOLD) -> Support:
     """Return whether the evidence, one passage or several, carries the claim.
 
-    Each passage is read once and kept, so that many claims against the same passages are cheap.
+    The value is the share of the claim's content (words as stems, numbers, dates) that stands in the best sentence of the
+    evidence and in its best three in a row, half each. It is halved by a number or date that the evidence does not name,
+    a negation or opposite that turns the claim, another name in a name's place; missing names take off up to three
+    tenths. A decisive objection makes the claim unsupported under any threshold. Each passage is read once and kept, so
+    that many claims against the same passages are cheap.
+
+    >>> check_support("The notice period is 30 days.", "The notice period is 45 days.").reasons
+    ('the evidence does not have “30 days”; it has “45 days”',)
     """
-    passages = (evidence,) if isinstance(evidence, str) else tuple(evidence)
+    passages = [evidence] if isinstance(evidence, str) else list(evidence)
+    passages_read = [read(passage) for passage in passages]
     asked = ask(claim)
     if asked.is_empty:
-        return Support(None, None, ("the claim has no content words",))
-    shares = [len(asked.stems & read(passage).places.keys()) / max(1, len(asked.stems)) for passage in passages]
-    if not shares:
+        return Support(None, None, ("the claim has no content that could be checked",))
+    if not any(reading.sentences for reading in passages_read):
         return Support(None, None, ("there is no evidence text",))
-    best = max(range(len(shares)), key=lambda index: (shares[index], -index))
-    return Support(shares[best] >= threshold, shares[best], (), best)
+    coverage = covered(asked, passages_read)
+    numbers, dates = checks.untold_numbers(asked, passages), checks.untold_dates(asked, passages)
+    names = checks.untold_names(asked, passages)
+    n_facts = len(asked.quantities) + len(asked.dates)
+    told = n_facts - len(numbers) - len(dates)
+    share = ((coverage.one + coverage.window) / 2 + told) / (len(asked.stems) + n_facts)
+    objections = [
+        *checks.number_objections(numbers, passages),
+        *checks.date_objections(dates, passages),
+        *checks.flip_objections(asked, passages[coverage.best]),
+        *checks.name_objections(asked, names, passages[coverage.best]),
+    ]
+    is_decided = any(objection.is_decisive for objection in objections)
+    value = share * (_DECISIVE if is_decided else 1.0)
+    if names:
+        value *= 1 - _NAME * len(names) / len(asked.names)
+    supported = value >= threshold and not is_decided
+    reasons = tuple(dict.fromkeys(objection.reason for objection in objections))
+    if not supported and not reasons:
+        reasons = (_absent_words(asked, passages),)
+    return Support(supported, value, reasons, coverage.best)
+
+
+def _absent_words(asked: Asked, passages: Sequence[str]) -> str:
+    """Return which of the claim's words are nowhere in the evidence, as the reason where nothing else objects."""
+    told = frozenset().union(*(read(passage).places for passage in passages))
+    absent = [word for word, stems in asked.words if not any(stem in told for stem in stems)]
+    if not absent:
+        return "the claim's words stand in the evidence, but not together"
+    return "the evidence does not have " + ", ".join(f"“{word}”" for word in absent[:5])
 
 
 def says_something(text: str) -> bool:
     """Say whether a text has content that support could be checked for."""
     return not ask(text).is_empty
+
+
+__all__ = ["DEFAULT_THRESHOLD", "Support", "check_support", "says_something"]

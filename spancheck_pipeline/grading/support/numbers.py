@@ -131,7 +131,7 @@ _NUMBER = re.compile(
     (?:(?P<before>us\$|[$€£¥₹₽]|(?<!\w)(?:usd|eur|gbp|chf|cad|aud|jpy|inr|cny|rmb))[ ]?)?
     (?:
         (?P<sign>(?<![\w)])-)?
-        (?P<digits>(?<![A-Za-z_\d.])(?<![A-Za-z]-)\d+(?:['\u202f]\d{{3}}(?!\d)|[.,]\d+)*(?:[ ]\d{{3}}(?!\d))*)(?P<part>[½¼¾⅓⅔⅛]|[ ]?\d/\d(?![\d/]))?
+        (?P<digits>(?<![A-Za-z_\d.])\d+(?:['\u202f]\d{{3}}(?!\d)|[.,]\d+)*(?:[ ]\d{{3}}(?!\d))*)(?P<part>[½¼¾⅓⅔⅛]|[ ]?\d/\d(?![\d/]))?
         (?P<super>[⁰¹²³⁴-⁹]+|/\d{{1,2}}(?![\d/]))?
       | (?P<alone>[½¼¾⅓⅔⅛])
       | (?<!\w)(?P<words>(?:{_WORDS})(?:[- ](?:and[ ])?(?:{_WORDS}|hundred|hundert|cent))*)(?!\w)
@@ -189,6 +189,7 @@ def _between(folded: str, start: int, end: int) -> list[Quantity]:
 _RANGE_SIGNS = frozenset({"-", "to", "and", "or", "bis", "und", "à", "a", "y", "или", "до", "至", "到"})
 
 
+_AFTER_LETTER = re.compile(r"[a-z]-\Z")
 _POINTS_AT = re.compile(r"(?:passages?|contexts?|references?|sources?|documents?|citations?|results?|snippets?|according to|id) \Z")
 
 
@@ -197,7 +198,7 @@ def _is_part_of_name(match: re.Match[str], text: str) -> bool:
     if not match.group("digits"):
         return False
     following = text[match.end() : match.end() + 1]
-    if not match.group("after") and "a" <= following <= "z":
+    if text[match.end() - 1].isdigit() and "a" <= following <= "z":
         return True
     return _POINTS_AT.search(text, max(0, match.start() - 16), match.start()) is not None
 
@@ -248,9 +249,11 @@ def _quantity(match: re.Match[str], text: str, offset: int) -> Quantity | None:
     )
 
 
-def _is_weak(match: re.Match[str], value: float, has_noun: bool) -> bool:
+def _is_weak(match: re.Match[str], value: float, has_noun: bool) -> bool:  # noqa: FBT001 - what stands around one number
     if match.group("words"):
         return value <= _SMALL_WORD
+    if _AFTER_LETTER.search(match.string, max(0, match.start() - 2), match.start()):
+        return True  # covid-19
     return not has_noun and 0 <= value < 10 and value == int(value)  # noqa: PLR2004 - a bare digit: "part 1", "n > 2"
 
 

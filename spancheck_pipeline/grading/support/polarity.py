@@ -6,45 +6,50 @@ Whether that contradicts a claim is said in ``checks.py``.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem
+from spancheck_pipeline.evidence.text import is_no_space
+from spancheck_pipeline.grading.support.content import is_negation, stem, stems_of
 
 _FAILS = re.compile(r"(?:fail|refus|declin|neglect|omit|ceas|stopp?|prevent|forbid|forbade|prohibit|ban)\w{0,4}\Z")
 _NOT_REALLY = frozenset({("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely"), ("no", "matter"), ("not", "least")})
 _BREAK = re.compile(r"[,;:.!?()\"]|\bbut\b|\band\b|\baber\b|\bmais\b|\bpero\b|\bно\b")
-_REACH = 5
+_REACH = 3
 """Content words that a negation reaches in its clause."""
 _UNSPACED = re.compile(r"[不没沒无無未非别勿]|ない|ません|ぬ|ไม่")
 
 
-def negated(text: str, tokens: tuple[tuple[str, int], ...]) -> frozenset[str]:
-    """Return the stems of a folded sentence that stand under a negation.
+def content_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tuple[str, ...], frozenset[int]]:
+    """Return the content stems of a folded sentence in order, and which of them stand under a negation.
 
-    ``tokens`` are its words with where they start. A negation reaches up to five content words, up to the end of its
-    clause; so does a verb such as *fails to*.
+    ``tokens`` are its words with where they start. A negation reaches up to three content words, up to the end of its
+    clause; so does a verb such as *fails to*. Scripts without spaces are left out: see ``turns_unspaced``.
     """
-    found: set[str] = set()
+    stems: list[str] = []
+    turned: set[int] = set()
     reach, last = 0, 0
     for index, (token, start) in enumerate(tokens):
         if reach and _BREAK.search(text, last, start):
             reach = 0
         last = start + len(token)
         following = tokens[index + 1][0] if index + 1 < len(tokens) else ""
-        if is_negation(token) and (token, following) not in _NOT_REALLY and not _is_number_sign(token, following):
-            reach = _REACH
+        if is_negation(token):
+            if (token, following) not in _NOT_REALLY and not _is_number_sign(token, following):
+                reach = _REACH
             continue
-        if reach and token not in STOP_WORDS:
-            found.add(stem(token))
-            reach -= 1
-        if _FAILS.match(token) and following in {"to", "from"}:
+        for stem_ in () if is_no_space(token[0]) else stems_of((token,)):
+            if reach:
+                turned.add(len(stems))
+                reach -= 1
+            stems.append(stem_)
+        if following in {"to", "from"} and _FAILS.match(token):
             reach = _REACH
-    if _UNSPACED.search(text):
-        found.add(UNSPACED)
-    return frozenset(found)
+    return tuple(stems), frozenset(turned)
 
 
-UNSPACED = "\u4e0d"
-"""Stands for a negation in a script without spaces, where what it reaches is not told."""
+def turns_unspaced(text: str) -> bool:
+    """Say whether a sentence of a script without spaces holds a negation; what it reaches is not told."""
+    return _UNSPACED.search(text) is not None
 
 
 def _is_number_sign(token: str, following: str) -> bool:

@@ -5,6 +5,7 @@ Each part is read when it is first asked for and kept, because a passage comes b
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from spancheck_pipeline.evidence.text import fold, is_no_space, remember, sentences, words
@@ -12,17 +13,23 @@ from spancheck_pipeline.grading.support.content import stems_of
 from spancheck_pipeline.grading.support.dates import Dated, dates
 from spancheck_pipeline.grading.support.names import initials_of, names
 from spancheck_pipeline.grading.support.numbers import Quantity, quantities
+from spancheck_pipeline.grading.support.polarity import content_in_order
 
 _CACHE_CHARS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence: its folded text and words in order, each with where it starts in the folded text."""
+    """One sentence: as written, folded, and its folded words in order with where each starts in the folded text."""
 
+    original: str
     text: str
     tokens: tuple[tuple[str, int], ...]
     stems: frozenset[str]
+    order: tuple[str, ...]
+    """Content stems in order; none of scripts without spaces."""
+    negated: frozenset[int]
+    """Which places of ``order`` stand under a negation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +47,12 @@ def read(text: str) -> Reading:
     result: list[Sentence] = []
     places: dict[str, list[int]] = {}
     for index, span in enumerate(sentences(text)):
-        folded = fold(text[span.start : span.end]).text
+        original = text[span.start : span.end]
+        folded = fold(original).text
         tokens = tuple((word.text, word.start) for word in words(folded))
         stems = frozenset(stems_of(token for token, _ in tokens))
-        result.append(Sentence(folded, tokens, stems))
+        order, negated = content_in_order(folded, tokens)
+        result.append(Sentence(original, folded, tokens, stems, order, negated))
         for stem in stems:
             places.setdefault(stem, []).append(index)
     return Reading(tuple(result), {stem: tuple(found) for stem, found in places.items()})
@@ -74,10 +83,10 @@ def dates_in(text: str) -> tuple[Dated, ...]:
 @remember(_CACHE_CHARS)
 def initials_in(text: str) -> frozenset[str]:
     """Return the initials of the capitalized runs of a text."""
-    return frozenset(letters for span in sentences(text) for letters in initials_of(text[span.start : span.end]))
+    return frozenset(letters for sentence in read(text).sentences for letters in initials_of(sentence.original))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A claim read for what it asserts."""
 
@@ -88,6 +97,8 @@ class Asked:
     quantities: tuple[Quantity, ...]
     dates: tuple[Dated, ...]
     names: tuple[str, ...]
+    words: tuple[tuple[str, tuple[str, ...]], ...]
+    """Its content words in order, each with its stems."""
 
     @property
     def is_empty(self) -> bool:
@@ -95,13 +106,23 @@ class Asked:
         return not (self.stems or self.quantities or self.dates)
 
 
+_FRAME = re.compile(
+    r"\b(?:(?:based|depending) (?:up)?on|according to|as (?:per|stated in|mentioned in|described in)|per|in|from) "
+    r"(?:the |this |these |your )?(?:(?:given|provided|retrieved|available|above) )?"
+    r"(?:contexts?|passages?|documents?|sources?|texts?|excerpts?|information|references?|search results)"
+    r"(?: (?:given|provided|above))?\b,?",
+    re.IGNORECASE,
+)
+"""Words that only say where an answer was read."""
+
+
 @remember(1_000_000)
 def ask(claim: str) -> Asked:
     """Return a claim read for what it asserts."""
-    reading = read(claim)
+    reading = read(_FRAME.sub(" ", claim))
     numbers: list[Quantity] = []
     dated: list[Dated] = []
-    stems: set[str] = set()
+    said_words: list[tuple[str, tuple[str, ...]]] = []
     for sentence in reading.sentences:
         found, when = quantities(sentence.text), dates(sentence.text)
         taken = [(item.start, item.end) for item in found if item.end] + [(item.start, item.end) for item in when]
@@ -110,10 +131,17 @@ def ask(claim: str) -> Asked:
             for token, start in sentence.tokens
             if is_no_space(token[0]) or not any(begin <= start < end for begin, end in taken)
         ]
-        stems.update(stems_of(loose))
+        said_words += [(token, stems) for token in loose if (stems := tuple(stems_of((token,))))]
         numbers += [item for item in found if item.end]
         dated += when
-    said = dict.fromkeys(
-        name for span in sentences(claim) for name in names(claim[span.start : span.end])
+    named = dict.fromkeys(name for sentence in reading.sentences for name in names(sentence.original))
+    stems = frozenset(stem for _, its in said_words for stem in its)
+    return Asked(
+        text=claim,
+        sentences=reading.sentences,
+        stems=stems,
+        quantities=tuple(numbers),
+        dates=tuple(dated),
+        names=tuple(named),
+        words=tuple(said_words),
     )
-    return Asked(claim, reading.sentences, frozenset(stems), tuple(numbers), tuple(dated), tuple(said))

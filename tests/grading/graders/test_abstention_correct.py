@@ -43,7 +43,7 @@ def test_declining_is_right_exactly_where_there_is_no_answer(
 
 
 def test_a_contradicted_flag_is_a_finding_and_the_text_is_graded() -> None:
-    score = graded(False, {"answer": "The deposit is 2,000 euros.", "abstained": True})
+    score = graded(answerable=False, output={"answer": "The deposit is 2,000 euros.", "abstained": True})
     assert score.outcome is Outcome.FAIL
     assert [(finding.item, finding.grade) for finding in score.findings] == [
         ("answer", "answered"),
@@ -52,7 +52,7 @@ def test_a_contradicted_flag_is_a_finding_and_the_text_is_graded() -> None:
 
 
 def test_the_finding_says_where_the_declining_words_stand() -> None:
-    finding = graded(False, "Sorry, I don't know that.").findings[0]
+    finding = graded(answerable=False, output="Sorry, I don't know that.").findings[0]
     assert (finding.grade, finding.answer_start) == ("abstained", 7)
 
 
@@ -62,4 +62,4 @@ def test_the_phrase_files_are_part_of_the_spec() -> None:
 
 
 def test_an_always_abstaining_system_fails_every_answerable_case() -> None:
-    assert graded(True, {"answer": "", "abstained": True}).outcome is Outcome.FAIL
+    assert graded(answerable=True, output={"answer": "", "abstained": True}).outcome is Outcome.FAIL

@@ -41,7 +41,7 @@ class Plain:
         self.limit = limit
 
     def grade(self, evidence: Evidence) -> Score:
-        return Score.judged(True, 1.0, reason=str(evidence.output.answer))
+        return Score.judged(passed=True, value=1.0, reason=str(evidence.output.answer))
 
 
 def polite(case: Any, output: Output) -> bool:
@@ -133,9 +133,12 @@ def test_the_instances_name_is_not_part_of_the_spec() -> None:
 
 def test_every_problem_of_every_grader_is_named_at_once() -> None:
     with pytest.raises(GraderSettingsError) as raised:
-        build_graders({"groundednes": {}, "latency": {"max": 1}, "c": {"use": "contains", "substr": "a", "case_sensitive": "yes"}})
+        build_graders(
+            {"groundednes": {}, "latency": {"max": 1}, "c": {"use": "contains", "substr": "a", "case_sensitive": "yes"}}
+        )
     assert str(raised.value).splitlines() == [
-        "graders.groundednes: there is no measurement 'groundednes'; did you mean 'groundedness'?, or write use: module:attribute",
+        "graders.groundednes: there is no measurement 'groundednes'; did you mean 'groundedness', or your own code "
+        "(use: module:attribute)?",
         "graders.latency.max: there is no such setting; did you mean 'max_ms'?",
         "graders.latency.max_ms: this setting is needed and missing",
         "graders.c.case_sensitive: Input should be a valid boolean",
@@ -151,12 +154,15 @@ def test_every_problem_of_every_grader_is_named_at_once() -> None:
         ("contains", {"substr": 5}, "graders.contains.substr: Input should be a valid string"),
         ("groundedness", {"threshold": 2}, "graders.groundedness: threshold must be in [0, 1], not 2.0"),
         ("x", {"use": 5}, "graders.x.use: must be a text, not int"),
-        ("x", {"use": "my:tone", "limit": 4}, "graders.x.limit: a grader that is already made takes no settings; "
-                                              "make it a class or a function that returns a grader"),
+        (
+            "x",
+            {"use": "my:tone", "limit": 4},
+            "graders.x.limit: a grader that is already made takes no settings; make it a class or a factory",
+        ),
         ("x", {"use": "my:nothing"}, "graders.x.use: a grader needs name, version and grade(evidence); int has not"),
         ("x", {"use": "my:Tone", "limits": 4}, "graders.x.limits: there is no such setting; did you mean 'limit'?"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_setting_is_named(name: str, settings: Mapping[str, Any], what: str) -> None:
     assert problems(name, settings) == [what]
 
@@ -167,9 +173,16 @@ def test_a_wrong_value_is_not_repeated() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "limit"),
-    [({"use": "my:Tone", "limit": 4}, 4), ({"use": "my:Tone"}, 5), ({"use": "my:tone"}, 5), ({"use": "my:make", "limit": 9}, 9)],
-)  # fmt: skip
-def test_a_users_class_instance_or_factory_is_built_under_the_suites_name(settings: Mapping[str, Any], limit: int) -> None:
+    [
+        ({"use": "my:Tone", "limit": 4}, 4),
+        ({"use": "my:Tone"}, 5),
+        ({"use": "my:tone"}, 5),
+        ({"use": "my:make", "limit": 9}, 9),
+    ],
+)
+def test_a_users_class_instance_or_factory_is_built_under_the_suites_name(
+    settings: Mapping[str, Any], limit: int
+) -> None:
     made = build("mine", settings)
     assert isinstance(made, Tone)
     assert (made.name, made.limit) == ("mine", limit)

@@ -1,4 +1,4 @@
-"""completion, contains, not_contains, regex_match, expected_contains, latency and cost: what each says of one output."""
+"""The graders that need no reading: completion, texts and patterns, latency, cost."""
 
 from __future__ import annotations
 
@@ -144,8 +144,14 @@ def test_cost_prices_the_tokens_of_the_served_model() -> None:
     assert graded(Cost(0.0044, PRICES), output).reason_code == "too_dear"
 
 
-@pytest.mark.parametrize("output", ["x", {"answer": "x", "usage": {"input_tokens": 1, "output_tokens": 1}},
-                                    {"answer": "x", "served_model": "n", "usage": {"input_tokens": 1, "output_tokens": 1}}])  # fmt: skip
+@pytest.mark.parametrize(
+    "output",
+    [
+        "x",
+        {"answer": "x", "usage": {"input_tokens": 1, "output_tokens": 1}},
+        {"answer": "x", "served_model": "n", "usage": {"input_tokens": 1, "output_tokens": 1}},
+    ],
+)
 def test_an_unknown_cost_is_unmeasured_and_not_free(output: Any) -> None:
     assert graded(Cost(1, PRICES), output).reason_code == "unknown_cost"
 

@@ -106,14 +106,14 @@ def _share(asked: set[str], passage: Passage) -> float:
     """Return how much of a question's weight a passage holds; a word of no passage weighs as much as the rarest."""
     weights = _index().weights
     rarest = max(weights.values())
-    total = sum(weights.get(word, rarest) for word in asked)
-    return sum(weights[word] for word in asked if word in passage.words) / total if total else 0.0
+    total = sum(weights.get(word, rarest) for word in sorted(asked))
+    return sum(weights[word] for word in sorted(asked) if word in passage.words) / total if total else 0.0
 
 
 def _best_sentences(asked: set[str], passage: Passage) -> list[str]:
     """Return the two sentences that hold most of the question, in the passage's order."""
     weights = _index().weights
     sentences = [text.strip() for text in re.split(r"(?<=[.!?]) +(?=[A-Z\"`(])", passage.text) if text.strip()]
-    held = [sum(weights.get(word, 0.0) for word in asked & set(_words(text))) for text in sentences]
+    held = [sum(weights.get(word, 0.0) for word in sorted(asked & set(_words(text)))) for text in sentences]
     best = sorted(range(len(sentences)), key=lambda number: (-held[number], number))[:2]
     return [sentences[number] for number in sorted(best)]

@@ -1,0 +1,99 @@
+"""The plain form of a text that phrases are looked for in, and the language that a text is in.
+
+The phrases of each language live in ``phrasebook.py``; which languages are known, and the small words that tell them
+apart, are data: ``abstention_patterns/languages.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any, Final, NamedTuple
+
+LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "ar", "zh", "ja", "ko")
+"""Languages with a phrasebook."""
+
+
+class Reading(NamedTuple):
+    """What a text is written in."""
+
+    language: str | None
+    """ISO 639-1 code, or ``und-`` and the script for a script whose languages are not known here; None: too short."""
+    script: str | None
+    """None for a text without letters."""
+
+
+@lru_cache(maxsize=4096)
+def language_of(flat: str) -> Reading:
+    """Return the language that a text is positively in, by its script and function words."""
+    sample = flat[:4000]
+    scripts = Counter(_script(character) for character in sample if character.isalpha())
+    if not scripts:
+        return Reading(None, None)
+    script, count = scripts.most_common(1)[0]
+    if scripts["kana"] * 10 >= count and script in {"han", "kana"}:
+        return Reading("ja", "kana")
+    return Reading(_by_words(sample, script), script)
+
+
+def _by_words(sample: str, script: str) -> str | None:
+    codes = data_file("languages")["by_script"].get(script, ())
+    if len(codes) <= 1:
+        return codes[0] if codes else f"und-{script}"
+    words = re.findall(r"[^\W\d_]+", sample)
+    hits = {code: sum(word in _word_set(code) for word in words) for code in codes}
+    best = max(hits, key=lambda code: hits[code])
+    runner_up = max(count for code, count in hits.items() if code != best)
+    needed = 2 if best in LANGUAGES else 3
+    return best if hits[best] >= needed and hits[best] > runner_up else None
+
+
+@cache
+def _word_set(code: str) -> frozenset[str]:
+    return frozenset(data_file("languages")["function_words"][code].split())
+
+
+@lru_cache(maxsize=65536)
+def _script(character: str) -> str:
+    name = unicodedata.name(character, "?").split()[0].split("-")[0]
+    return {"CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana", "HALFWIDTH": "kana"}.get(name, name.lower())
+
+
+def flatten(text: str) -> str:
+    """Return a text lower-cased and plain, character for character, so that offsets stay the same.
+
+    Typographic quotes, full-width marks and odd blanks become plain ones; Markdown emphasis, headings and quoted
+    passages become blanks.
+    """
+    plain = "".join(_plain(character) for character in text)
+    return _QUOTED.sub(lambda match: '"' + " " * (len(match.group()) - 2) + '"', plain)
+
+
+_QUOTED = re.compile(r'(?<=\S\s)"[^"\n]{1,2000}"')
+_TABLE = str.maketrans(
+    {"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"',
+     "」": '"', "『": '"', "』": '"', "，": ",", "、": ",", "．": ".", "｡": "。", "！": "!", "？": "?", "：": ":", "；": ";",
+     "（": "(", "）": ")", "؟": "?", "،": ",", "؛": ";", "—": ";", "–": "-", "‐": "-", "‑": "-", "…": ".", "*": " ",
+     "#": " ", ">": " ", "_": " "}
+)  # fmt: skip
+
+
+@lru_cache(maxsize=65536)
+def _plain(character: str) -> str:
+    """Return the one character that stands for a character: lower case, and a blank for what is not text."""
+    lower = character.lower()
+    plain = (lower if len(lower) == 1 else character).translate(_TABLE)
+    if plain in {"\n", "。"} or "!" <= plain <= "~":
+        return plain
+    return plain if unicodedata.category(plain)[0] in "LMN" else " "
+
+
+@cache
+def data_file(name: str) -> dict[str, Any]:
+    """Return one of the packaged data files, by its name without the ending."""
+    folder = resources.files("spancheck_pipeline.grading") / "abstention_patterns"
+    return tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))

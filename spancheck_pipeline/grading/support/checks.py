@@ -1,0 +1,130 @@
+"""Checks that coverage of words cannot make: numbers, dates, names and flips that speak against a claim.
+
+How much of the claim the evidence holds is said in ``coverage.py``; what the two come to in ``__init__.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from spancheck_pipeline.grading.support.content import stem
+from spancheck_pipeline.grading.support.dates import Dated, agree
+from spancheck_pipeline.grading.support.flips import flips
+from spancheck_pipeline.grading.support.names import missing, names
+from spancheck_pipeline.grading.support.numbers import Quantity, same_value
+from spancheck_pipeline.grading.support.reading import Asked, dates_in, initials_in, numbers_in, read, vocabulary
+
+
+class Objection(NamedTuple):
+    """One thing that speaks against a claim."""
+
+    kind: str
+    """``number``, ``date``, ``name``, ``negation`` or ``opposite``."""
+    reason: str
+    is_decisive: bool
+    """Whether it alone makes the claim unsupported."""
+
+
+def untold_numbers(asked: Asked, passages: Sequence[str]) -> tuple[Quantity, ...]:
+    """Return the claim's numbers that no passage names."""
+    if not asked.quantities:
+        return ()
+    told = [quantity for passage in passages for quantity in numbers_in(passage)]
+    return tuple(claimed for claimed in asked.quantities if not any(same_value(claimed, other) for other in told))
+
+
+def untold_dates(asked: Asked, passages: Sequence[str]) -> tuple[Dated, ...]:
+    """Return the claim's dates with which no date of a passage agrees."""
+    if not asked.dates:
+        return ()
+    told = [reading for passage in passages for dated in dates_in(passage) for reading in dated.readings]
+    return tuple(
+        claimed
+        for claimed in asked.dates
+        if not any(agree(reading, other) for reading in claimed.readings for other in told)
+    )
+
+
+def untold_names(asked: Asked, passages: Sequence[str]) -> tuple[str, ...]:
+    """Return the claim's names that no word of a passage can stand for."""
+    if not asked.names:
+        return ()
+    told = frozenset().union(*(vocabulary(passage) for passage in passages))
+    absent = tuple(name for name in asked.names if name not in told)
+    if not absent:
+        return ()
+    return missing(absent, told, frozenset().union(*(initials_in(passage) for passage in passages)))
+
+
+def number_objections(untold: Sequence[Quantity], passages: Sequence[str]) -> list[Objection]:
+    """Return what the claim's numbers say against it: another number of the same kind, or none at all.
+
+    A small number in words (*two reasons*) and a bare digit object only where the evidence counts the same noun otherwise.
+    """
+    found: list[Objection] = []
+    for claimed in untold:
+        other = _rival(claimed, passages)
+        if other is None and claimed.is_word:
+            continue
+        tail = f"; it has “{other.text}”" if other else ""
+        found.append(Objection("number", f"the evidence does not have “{claimed.text}”{tail}", is_decisive=True))
+    return found
+
+
+def _rival(claimed: Quantity, passages: Sequence[str]) -> Quantity | None:
+    """Return the first number that the evidence has in the claimed one's place: of its dimension, or of its noun."""
+    for passage in passages:
+        for told in numbers_in(passage):
+            if claimed.dimension is not None and told.dimension == claimed.dimension:
+                return told
+            if claimed.noun and told.noun and stem(claimed.noun) == stem(told.noun):
+                return told
+    return None
+
+
+def date_objections(untold: Sequence[Dated], passages: Sequence[str]) -> list[Objection]:
+    """Return what the claim's dates say against it."""
+    other = next((dated.text for passage in passages for dated in dates_in(passage)), None)
+    tail = f"; it has “{other}”" if other else ""
+    return [
+        Objection("date", f"the evidence does not have the date “{dated.text}”{tail}", is_decisive=True) for dated in untold
+    ]
+
+
+def name_objections(asked: Asked, untold: Sequence[str], passage: str) -> list[Objection]:
+    """Return what the claim's names say against it.
+
+    A missing name decides where the evidence's sentence with most of the claim's other words has another name there.
+    """
+    if not untold:
+        return []
+    rival = _rival_name(asked, untold, passage)
+    if rival:
+        reason = f"the evidence does not have “{untold[0]}”; it has “{rival}”"
+        return [Objection("name", reason, is_decisive=True)]
+    return [Objection("name", f"the evidence does not have “{name}”", is_decisive=False) for name in untold[:3]]
+
+
+_SAME = 0.6
+"""Smallest share of the claim's other words in a sentence that has another name in the missing one's place."""
+
+
+def _rival_name(asked: Asked, untold: Sequence[str], passage: str) -> str | None:
+    others = asked.stems - {stem(name) for name in untold}
+    if not others:
+        return None
+    reading = read(passage)
+    best = max(reading.sentences, key=lambda sentence: len(others & sentence.stems), default=None)
+    if best is None or len(others & best.stems) < _SAME * len(others):
+        return None
+    mine = {stem(name) for name in asked.names} | asked.stems
+    return next((name for name in names(best.original) if stem(name) not in mine), None)
+
+
+def flip_objections(asked: Asked, passage: str) -> list[Objection]:
+    """Return the negations and opposites by which a passage says otherwise."""
+    return [
+        Objection(flip.kind, f"the claim says “{flip.claimed}” and the evidence “{flip.told}”", is_decisive=True)
+        for flip in flips(asked, read(passage))
+    ]

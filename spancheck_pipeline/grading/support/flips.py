@@ -1,0 +1,123 @@
+"""Flips: places where the evidence says of the same words the opposite of the claim, by a negation or an opposite word.
+
+Which words are negations and opposites is said in ``polarity.py``. A flip is looked for beside the same neighbours
+only: the negation of another thing in the same passage contradicts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from spancheck_pipeline.grading.support.polarity import opposite_of, turns_unspaced, unspaced_opposites
+from spancheck_pipeline.grading.support.reading import Asked, Reading, Sentence
+
+_NEAR = 3
+"""Content words to each side that are a word's neighbours."""
+_SAME = 0.6
+"""Smallest share of a claim's words in a sentence that may contradict it."""
+_MAX_SENTENCES = 200
+"""Sentences of the evidence that hold a word and are looked at."""
+
+
+class Flip(NamedTuple):
+    """One flip, with the words that decide."""
+
+    kind: str
+    """``negation`` or ``opposite``."""
+    claimed: str
+    told: str
+
+
+def flips(asked: Asked, reading: Reading) -> tuple[Flip, ...]:
+    """Return the flips between a claim and a passage that holds most of its words."""
+    found: list[Flip] = []
+    for sentence in asked.sentences:
+        found += _negations(sentence, reading)
+        found += _opposites(sentence, reading)
+    return (*found, *_unspaced(asked, reading))
+
+
+def _negations(claim: Sentence, reading: Reading) -> list[Flip]:
+    agreed, flipped = False, None
+    for at, stem in enumerate(claim.order):
+        here = at in claim.negated
+        near = _neighbours(claim.order, at)
+        for index in reading.places.get(stem, ())[:_MAX_SENTENCES]:
+            told = reading.sentences[index]
+            if not here and not told.negated:
+                continue
+            for there in _places(told.order, stem):
+                shared = near & _neighbours(told.order, there)
+                if len(shared) < min(2, len(near)) or not _says_the_same(claim, told, stem):
+                    continue
+                if (there in told.negated) == here:
+                    agreed = agreed or here
+                elif _alone(stem, here, claim, reading):
+                    flipped = flipped or Flip("negation", _said(stem, here), _said(stem, not here))
+    return [flipped] if flipped and not agreed else []
+
+
+def _says_the_same(claim: Sentence, told: Sentence, but: str) -> bool:
+    """Say whether a sentence holds most of a claim's words, so that one turned word turns the claim."""
+    wanted = claim.stems - {but}
+    return len(wanted & told.stems) >= _SAME * len(wanted)
+
+
+def _alone(stem: str, here: bool, claim: Sentence, reading: Reading) -> bool:  # noqa: FBT001 - two states of one word
+    """Say whether no sentence of the passage with most of the claim's words has the word as the claim has it."""
+    wanted = frozenset(claim.order)
+    for index in reading.places.get(stem, ())[:_MAX_SENTENCES]:
+        told = reading.sentences[index]
+        if len(wanted & told.stems) * 2 < len(wanted):
+            continue
+        if any((there in told.negated) == here for there in _places(told.order, stem)):
+            return False
+    return True
+
+
+def _said(stem: str, negated: bool) -> str:  # noqa: FBT001 - as above
+    return f"not {stem}…" if negated else f"{stem}…"
+
+
+def _opposites(claim: Sentence, reading: Reading) -> list[Flip]:
+    told = frozenset(reading.places)
+    for at, stem in enumerate(claim.order):
+        if stem in told:
+            continue
+        other = opposite_of(stem, told)
+        if other is None:
+            continue
+        near = _neighbours(claim.order, at)
+        for index in reading.places[other][:_MAX_SENTENCES]:
+            sentence = reading.sentences[index]
+            if not _says_the_same(claim, sentence, stem):
+                continue
+            for there in _places(sentence.order, other):
+                if near & _neighbours(sentence.order, there) and (there in sentence.negated) == (at in claim.negated):
+                    return [Flip("opposite", f"{stem}…", f"{other}…")]
+    return []
+
+
+def _neighbours(order: Sequence[str], at: int) -> frozenset[str]:
+    return frozenset((*order[max(0, at - _NEAR) : at], *order[at + 1 : at + 1 + _NEAR]))
+
+
+def _places(order: Sequence[str], stem: str) -> list[int]:
+    return [index for index, other in enumerate(order) if other == stem]
+
+
+def _unspaced(asked: Asked, reading: Reading) -> list[Flip]:
+    """Return flips in scripts without spaces: the sentence nearest to the claim turns, and the claim does not."""
+    found: list[Flip] = []
+    for claim in asked.sentences:
+        if claim.order or not claim.stems or not reading.sentences:
+            continue
+        told = max(reading.sentences, key=lambda sentence: len(claim.stems & sentence.stems))
+        if len(claim.stems & told.stems) * 2 < len(claim.stems):
+            continue
+        if pair := unspaced_opposites(claim.text, told.text):
+            found.append(Flip("opposite", *pair))
+        elif turns_unspaced(claim.text) != turns_unspaced(told.text):
+            found.append(Flip("negation", claim.text[:40], told.text[:40]))
+    return found

@@ -1,0 +1,90 @@
+"""groundedness: sentence by sentence against the passages, and when there is nothing to say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spancheck_pipeline.evidence.case import Case
+from spancheck_pipeline.evidence.run import CapturedRow, Output
+from spancheck_pipeline.grading.evaluate import grade_row
+from spancheck_pipeline.grading.graders.groundedness import Groundedness
+from spancheck_pipeline.grading.score import Outcome, Score
+
+LEASE = "Either party may end the lease with 30 days written notice. The deposit is 2,000 euros."
+PARKING = "Parking costs 40 euros a month and is reserved for residents."
+
+
+def graded(answer: str, *passages: str, grader: Groundedness | None = None, **fields: Any) -> Score:
+    case = Case("q1", "?")
+    contexts = [{"source_id": f"s{i}", "text": text} for i, text in enumerate(passages)]
+    output = Output.model_validate({"answer": answer, "contexts": contexts, **fields})
+    row = CapturedRow(case_id="q1", question_digest=case.question_digest, output=output)
+    return grade_row(grader or Groundedness(), case, row)
+
+
+def test_an_answer_that_its_passages_carry_passes() -> None:
+    score = graded("Either party may end the lease with 30 days written notice.", LEASE)
+    assert (score.outcome, score.value) == (Outcome.PASS, 1.0)
+
+
+def test_each_sentence_is_a_finding_with_its_place_and_best_passage() -> None:
+    answer = "The deposit is 2,000 euros [1]. Parking costs 40 euros a month. The moon is made of green cheese."
+    score = graded(answer, LEASE, PARKING)
+    assert [(f.item, f.outcome, f.source_id) for f in score.findings[:2]] == [
+        ("sentence[0]", Outcome.PASS, "s0"),
+        ("sentence[1]", Outcome.PASS, "s1"),
+    ]
+    last = score.findings[2]
+    assert last.outcome is Outcome.FAIL
+    assert answer[last.answer_start : last.answer_end] == "The moon is made of green cheese."
+    assert score.value == pytest.approx(2 / 3)
+
+
+def test_the_threshold_is_the_share_of_supported_sentences_that_passes() -> None:
+    answer = "The deposit is 2,000 euros. The moon is made of green cheese."
+    assert graded(answer, LEASE).outcome is Outcome.FAIL  # 1 of 2 is below 0.6
+    assert graded(answer, LEASE, grader=Groundedness(threshold=0.5)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("contexts", [[], [{"source_id": "a"}], [{"source_id": "a", "text": "  "}]])
+def test_without_passage_text_it_is_unmeasured(contexts: list[dict[str, str]]) -> None:
+    score = graded("The deposit is 2,000 euros.", contexts=contexts)
+    assert (score.outcome, score.reason_code) == (Outcome.UNMEASURED, "no_contexts")
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("I don't know.", "abstained"),
+        ("", "abstained"),
+        ("I must decline to share personal details.", "refused"),
+        ("# Deposit", "nothing_asserted"),
+        ("Would you like to know more?", "nothing_asserted"),
+    ],
+)
+def test_an_answer_that_asserts_nothing_is_not_applicable(answer: str, code: str) -> None:
+    score = graded(answer, LEASE)
+    assert (score.outcome, score.reason_code) == (Outcome.NOT_APPLICABLE, code)
+
+
+def test_the_declining_part_of_a_hedge_is_not_an_assertion() -> None:
+    score = graded("The deposit is 2,000 euros. The documents do not say when it is returned.", LEASE)
+    assert len(score.findings) == 1
+    assert score.outcome is Outcome.PASS
+
+
+def test_a_flag_that_an_assertion_contradicts_does_not_hide_the_assertion() -> None:
+    assert graded("The moon is made of green cheese.", LEASE, abstained=True).outcome is Outcome.FAIL
+
+
+def test_other_scripts_are_not_passed_unread() -> None:
+    assert graded("合同于一月一日生效。", "合同于一月一日生效。").outcome is Outcome.PASS
+    assert graded("月亮是奶酪做的。", "合同于一月一日生效。").outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("settings", [{"threshold": 1.1}, {"support_threshold": -0.1}])
+def test_impossible_settings_are_refused(settings: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        Groundedness(**settings)  # type: ignore[arg-type]  # the point of the test
