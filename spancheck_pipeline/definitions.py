@@ -11,6 +11,7 @@ import dagster as dg
 from spancheck_pipeline.api.environment import Environment, read_environment
 from spancheck_pipeline.capture.engine import Progress
 from spancheck_pipeline.clients.attribute import load_attribute
+from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.defs import assets, checks, jobs, partitions, resources
 from spancheck_pipeline.storage.datasets import list_suites, load_suite
 
@@ -25,11 +26,12 @@ def build(
     suites: Sequence[str] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     is_debug: bool = False,
+    target: LoadedTarget | None = None,
 ) -> dg.Definitions:
     """Return the definitions of a project: all suites of its datasets folder, or those that are named.
 
     ``on_progress`` is told how far a capture in this process is. With ``is_debug`` a foreign error's text reaches the
-    event log.
+    event log. ``target`` is called in place of the one that the (single) suite names, which is not loaded then.
 
     Raises:
         ConfigError: for a suite with mistakes, all of them at once.
@@ -41,11 +43,16 @@ def build(
         # Backfill policies and partitioned checks are marked beta and preview; their behaviour is pinned by our tests.
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        return _assemble(environment, names, on_progress, is_debug=is_debug)
+        return _assemble(environment, names, on_progress, is_debug=is_debug, target=target)
 
 
 def _assemble(
-    environment: Environment, names: Sequence[str], on_progress: Callable[[Progress], None] | None, *, is_debug: bool
+    environment: Environment,
+    names: Sequence[str],
+    on_progress: Callable[[Progress], None] | None,
+    *,
+    is_debug: bool,
+    target: LoadedTarget | None,
 ) -> dg.Definitions:
     shared = partitions.daily(environment)
     built = [
@@ -55,6 +62,7 @@ def _assemble(
             partitions=shared,
             on_progress=on_progress,
             is_debug=is_debug,
+            target=target,
         )
         for name in names
     ]

@@ -29,6 +29,9 @@ from spancheck_pipeline.storage.lock import PartitionLock
 from spancheck_pipeline.storage.store import Night, Place, Published, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, captured_from_row, captured_to_row
 
+Contain = Callable[[Path | None], AbstractContextManager[object]]
+"""Keeps what a target prints and logs away: in a file, or nowhere."""
+
 Mode = Literal["capture", "recapture", "retry_errors"]
 
 
@@ -65,7 +68,7 @@ def capture_place(
     config: str | None = None,
     now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
     on_progress: Callable[[Progress], None] | None = None,
-    contain: Callable[[Path], AbstractContextManager[object]] | None = None,
+    contain: Contain | None = None,
 ) -> Captured:
     """Call the target for every case × epoch of a place that is not captured yet, and publish the captured run.
 
@@ -80,6 +83,9 @@ def capture_place(
     if mode == "capture" and store.exists(place, CAPTURED_RUN):
         return _reused(store, place)
     folder = store.local_folder("_journal", place)
+    # Before anything is written: a target that cannot be loaded leaves the storage as it was.
+    with contain(None) if contain else nullcontext():
+        target = load_target()
     with PartitionLock(store.local_folder("_locks", place) / "capture.lock"):
         if mode == "capture" and store.exists(place, CAPTURED_RUN):
             return _reused(store, place)
@@ -88,7 +94,6 @@ def capture_place(
             return _reused(store, place)
         cases = read_snapshot(store, place)
         with contain(folder / "target_output.log") if contain else nullcontext():
-            target = load_target()
             header = _header(place, suite, cases, target, mode=mode, base=base, config=config, now=now())
             journal = FileJournal(folder / f"{mode}.jsonl", header)
             try:

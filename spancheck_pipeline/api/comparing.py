@@ -88,5 +88,10 @@ def _regraded(baseline: Run, current: Run) -> Run:
     if {grader.name for grader in current.graders} >= ours.keys():
         return baseline.rescore(current.graders)
     raise NotComparableError(
-        [f"the grades of {', '.join(differing)} were made by other graders; grade both runs again (Run.rescore) first"]
+        [
+            (
+                f"the grades of {', '.join(differing)} were made by other graders; "
+                "grade both runs again first (Run.rescore; CLI: --regrade)"
+            )
+        ]
     )

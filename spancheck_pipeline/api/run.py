@@ -423,8 +423,10 @@ def _from_document(document: Mapping[str, Any], name: str) -> Run:
             run_id=f"imported-{name.rpartition('/')[2]}"[:100],
         )
     version = document.get("schema_version")
+    if version is None:
+        raise ConfigError(name, [Problem(what="not an audit log: it states no schema_version")])
     if version != "2.0":
-        raise ContractError(name, found=f"schema_version {version}" if version else "none", known=CONTRACT)
+        raise ContractError(name, found=f"schema_version {version}", known=CONTRACT)
     if document.get("contract") != CONTRACT:
         raise ContractError(name, found=document.get("contract"), known=CONTRACT)
     log = _validated(document, name)

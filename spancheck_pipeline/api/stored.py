@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
+from contextlib import nullcontext
 
-from spancheck_pipeline.api.capturing import Mode, capture_place
+from spancheck_pipeline.api.capturing import Contain, Mode, capture_place
 from spancheck_pipeline.api.deciding import Decided, decide_place
 from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, record_place
 from spancheck_pipeline.api.run import Run, run_of_records
@@ -19,6 +18,7 @@ from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.grading.grader import Grader
 from spancheck_pipeline.storage.store import Place, Store
+from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
 
 def run_place(
@@ -33,11 +33,17 @@ def run_place(
     mode: Mode = "capture",
     config: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
-    contain: Callable[[Path | None], AbstractContextManager[object]] | None = None,
+    contain: Contain | None = None,
 ) -> Decided:
     """Take a place from cases to audit log: snapshot, capture (once), scores, scorecard and decision, record."""
+    load = load_target
+    if mode != "capture" or not store.exists(place, CAPTURED_RUN):
+        # Before the snapshot is written: a target that cannot be loaded leaves the storage as it was.
+        with contain(None) if contain else nullcontext():
+            target = load_target()
+        load = lambda: target  # noqa: E731 - the loader of one target
     snapshot_cases(store, place, cases)
-    capture_place(store, place, suite, load_target, mode=mode, config=config, on_progress=on_progress, contain=contain)
+    capture_place(store, place, suite, load, mode=mode, config=config, on_progress=on_progress, contain=contain)
     return grade_place(store, place, suite, graders, decided_by=decided_by, config=config, contain=contain)
 
 
@@ -50,7 +56,7 @@ def grade_place(
     decided_by: str,
     note: str = "",
     config: str | None = None,
-    contain: Callable[[Path | None], AbstractContextManager[object]] | None = None,
+    contain: Contain | None = None,
 ) -> Decided:
     """Score a captured place with every grader, decide, and record. Nothing is called."""
     for grader in graders:

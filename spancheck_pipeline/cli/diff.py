@@ -6,14 +6,15 @@ from typing import Any
 
 import click
 
-from spancheck_pipeline.cli.options import json_option, load_run, open_project
+from spancheck_pipeline.cli.options import json_option, load_run, open_project, regrade_option, regraded
 
 
 @click.command()
 @click.argument("baseline", metavar="BASELINE")
 @click.argument("candidate", metavar="CANDIDATE")
+@regrade_option
 @json_option
-def diff(baseline: str, candidate: str, *, as_json: bool) -> int:
+def diff(baseline: str, candidate: str, *, regrade: bool, as_json: bool) -> int:
     """Compare CANDIDATE with BASELINE: each is SUITE@DATE or an audit log's file.
 
     Cases are paired by id and question. Exit code 3 when they share none.
@@ -22,8 +23,10 @@ def diff(baseline: str, candidate: str, *, as_json: bool) -> int:
     from spancheck_pipeline.cli import show
 
     environment, store = open_project()
-    first = load_run(environment, store, baseline, None)
-    pairs = compare(first, load_run(environment, store, candidate, None))
+    runs = [load_run(environment, store, what, None) for what in (baseline, candidate)]
+    if regrade:
+        runs = regraded(environment, candidate, *runs)
+    pairs = compare(*runs)
     if as_json:
         show.print_json(pairs)
     else:

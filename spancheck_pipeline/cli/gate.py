@@ -12,6 +12,8 @@ from spancheck_pipeline.cli.options import (
     load_run,
     night,
     open_project,
+    regrade_option,
+    regraded,
     thresholds_of,
 )
 
@@ -29,6 +31,7 @@ from spancheck_pipeline.cli.options import (
     show_default=True,
     help="Drop of a pass rate against the baseline that is tolerated.",
 )
+@regrade_option
 @json_option
 def gate(
     what: str,
@@ -38,6 +41,7 @@ def gate(
     as_decided: int | None,
     baseline: str | None,
     max_regression: float,
+    regrade: bool,
     as_json: bool,
 ) -> int:
     """Say whether SUITE on a date, or an AUDIT_LOG file, is good enough.
@@ -51,7 +55,7 @@ def gate(
     from spancheck_pipeline.errors import MissingDataError
 
     environment, store = open_project()
-    if not is_file_name(what) and not thresholds and baseline is None:
+    if not (is_file_name(what) or thresholds or baseline or regrade):
         head = read_head(open_audit_log(store, night(environment, what, date), as_decided=as_decided))
         if head.decision is None:
             raise MissingDataError(f"{what}: no decision is recorded")
@@ -59,6 +63,9 @@ def gate(
     else:
         run = load_run(environment, store, what, date, as_decided)
         other = load_run(environment, store, baseline, None) if baseline else None
+        if regrade:
+            run, *others = regraded(environment, what, run, *([other] if other else []))
+            other = others[0] if others else None
         decision = decide_run(run, thresholds_of(thresholds), other, max_regression)
     if as_json:
         show.print_json(decision.model_dump(mode="json"))

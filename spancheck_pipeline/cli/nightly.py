@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spancheck_pipeline.cli.options import date_option, json_option, night, open_project
+from spancheck_pipeline.cli.options import date_option, json_option, night, open_project, open_suite
 
 if TYPE_CHECKING:
     from spancheck_pipeline.api.environment import Environment
-    from spancheck_pipeline.storage.store import Night
+    from spancheck_pipeline.clients.target import LoadedTarget
+    from spancheck_pipeline.storage.store import Night, Store
 
 
 @click.command()
@@ -48,7 +49,7 @@ def nightly(
         "cases": {"relabel": relabel},
         "captured_run": {"recapture": recapture, "retry_errors": retry_errors, "allow_past": allow_past},
     }
-    materialize(environment, place, config, is_debug=bool(obj["debug"]))
+    materialize(environment, store, place, config, is_debug=bool(obj["debug"]))
 
     from spancheck_pipeline.api.deciding import read_decision, read_scorecard
     from spancheck_pipeline.cli import show
@@ -66,7 +67,9 @@ def nightly(
     return show.exit_code(decision)
 
 
-def materialize(environment: Environment, place: Night, config: dict[str, Any], *, is_debug: bool) -> None:
+def materialize(
+    environment: Environment, store: Store, place: Night, config: dict[str, Any], *, is_debug: bool
+) -> None:
     """Run a suite's nightly job for one date in this process, on the project's own Dagster instance.
 
     Raises:
@@ -77,7 +80,28 @@ def materialize(environment: Environment, place: Night, config: dict[str, Any], 
     from spancheck_pipeline.defs.home import prepare_home
     from spancheck_pipeline.defs.run import run_nightly
 
+    target = _loaded_first(environment, store, place, config)
     prepare_home(environment.dagster_home)
     with progress_bar(str(place)) as report:
-        definitions = build(environment, suites=[place.suite], on_progress=report, is_debug=is_debug)
+        definitions = build(environment, suites=[place.suite], on_progress=report, is_debug=is_debug, target=target)
         run_nightly(definitions, environment, place, config)
+
+
+def _loaded_first(environment: Environment, store: Store, place: Night, config: dict[str, Any]) -> LoadedTarget | None:
+    """Load the target when it is going to be called, before anything is written; where it cannot be, nothing is.
+
+    Raises:
+        TargetError, ConfigError: when it cannot be loaded.
+    """
+    from spancheck_pipeline.capture.containment import contained
+    from spancheck_pipeline.clients.target import load_target
+    from spancheck_pipeline.storage.datasets import load_cases
+    from spancheck_pipeline.storage.tables import CAPTURED_RUN
+
+    loaded = open_suite(environment, place.suite)
+    load_cases(loaded.folder, loaded.suite.cases)
+    is_called = config["captured_run"]["recapture"] or config["captured_run"]["retry_errors"]
+    if store.exists(place, CAPTURED_RUN) and not is_called:
+        return None
+    with contained(None):
+        return load_target(loaded.suite.target, suite_folder=loaded.folder)

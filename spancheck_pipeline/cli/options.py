@@ -117,6 +117,22 @@ def load_run(environment: Environment, store: Store, what: str, date: str | None
     return stored_run(store, night(environment, suite, at or date), as_decided=as_decided)
 
 
+def regraded(environment: Environment, what: str, *runs: Run) -> list[Run]:
+    """Return runs graded again: with the graders of the suite that ``what`` names, or with the default ones.
+
+    Nothing is called and nothing is written.
+    """
+    from spancheck_pipeline.grading.graders import default_graders
+
+    graders = default_graders() if is_file_name(what) else open_suite(environment, what.partition("@")[0]).graders
+    return [run.rescore(graders) for run in runs]
+
+
+def regrade_option(command: F) -> F:
+    """Add ``--regrade``."""
+    return click.option("--regrade", is_flag=True, help="Grade both runs again with today's graders first.")(command)
+
+
 def is_file_name(what: str) -> bool:
     """Return whether an argument means a file rather than a suite: it exists, or looks like a path."""
     from pathlib import Path

@@ -20,7 +20,7 @@ from spancheck_pipeline.api.scoring import score_place
 from spancheck_pipeline.api.snapshot import is_begun, snapshot_cases
 from spancheck_pipeline.capture.containment import contained
 from spancheck_pipeline.capture.engine import Progress
-from spancheck_pipeline.clients.target import load_target
+from spancheck_pipeline.clients.target import LoadedTarget, load_target
 from spancheck_pipeline.defs import metadata
 from spancheck_pipeline.defs.guard import guarded
 from spancheck_pipeline.defs.resources import IO_MANAGER_KEY, STORE_KEY, StoreResource
@@ -69,6 +69,12 @@ class SuiteDefs:
     """Told how far a capture is."""
     is_debug: bool = False
     """Whether a foreign error's text may reach the event log."""
+    target: LoadedTarget | None = None
+    """A target that is loaded already; None: the suite's own is loaded when it is needed."""
+
+    def load_target(self) -> LoadedTarget:
+        """Return the target to call."""
+        return self.target or load_target(self.loaded.suite.target, suite_folder=self.loaded.folder)
 
     @property
     def name(self) -> str:
@@ -164,7 +170,7 @@ def _captured_run(suite: SuiteDefs) -> dg.AssetsDefinition:
                 store,
                 night,
                 suite.loaded.suite,
-                lambda: load_target(suite.loaded.suite.target, suite_folder=suite.loaded.folder),
+                suite.load_target,
                 mode=config.mode(),
                 on_progress=suite.on_progress,
                 contain=contained,
@@ -200,9 +206,7 @@ def _scores(suite: SuiteDefs, grader: Grader) -> dg.AssetsDefinition:
     text = f"Scores of the grader {grader.name} (measurement {spec.measurement}, version {spec.version})."
     deps = [suite.key("captured_run"), suite.key("cases")]
 
-    @suite.asset(
-        SCORES, "grading", text, path=(SCORES.name, grader.name), deps=deps, code_version=spec.digest
-    )
+    @suite.asset(SCORES, "grading", text, path=(SCORES.name, grader.name), deps=deps, code_version=spec.digest)
     def scores(
         context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
     ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value

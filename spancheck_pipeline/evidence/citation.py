@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from spancheck_pipeline.evidence.folding import follows_as_reference
+
 if TYPE_CHECKING:
     from spancheck_pipeline.evidence.run import Context
 
@@ -86,8 +88,10 @@ _MASK = re.compile(
 )
 _MARKERS = re.compile(
     r"""
-      (?<![\w)\]])(?<!\\)\[(?P<source>(?:[Ss]ource|[Ss]rc|[Rr]ef|[Dd]oc|[Dd]ocument|[Pp]assage|[Cc]itation|SOURCE)s?[ ]?:[ ]?[^\[\]\n]{1,200})\]
-    | \[(?P<many>\^?(?:[A-Za-z]{2,12}[ _-]?)?\d{1,3}(?:[ ]?[,;–‒—-][ ]?\^?(?:[A-Za-z]{2,12}[ _-]?)?\d{1,3}){0,30})\]
+      (?<![\w)\]])(?<!\\)\[
+      (?P<source>(?:[Ss]ource|[Ss]rc|[Rr]ef|[Dd]oc|[Dd]ocument|[Pp]assage|[Cc]itation|SOURCE)s?[ ]?:[ ]?[^\[\]\n]{1,200})\]
+    | \[(?P<many>\^?(?:[A-Za-z]{2,12}[ _-]?)?\d{1,3}
+      (?:[ ]?[,;–‒—-][ ]?\^?(?:[A-Za-z]{2,12}[ _-]?)?\d{1,3}){0,30})\]
     | \[\^(?P<note>[A-Za-z][\w-]{0,30})\]
     | \((?P<round>(?:doc|source|ref|passage)[ _-]?\d{1,3})\)
     | 【(?P<lens>\d{1,4}(?::\d{1,4})?)(?:†[^【】\n]{0,200})?】
@@ -134,26 +138,18 @@ def _read(text: str, match: re.Match[str]) -> Marker | None:
         return Marker(ids=(inner,), start=start, end=end, wraps=wraps)
     before = text[start - 1] if start else " "
     if kind == "digits":
-        if not _follows_prose(text, start):
+        if not follows_as_reference(text, start):
             return None
         inner = inner.translate(_SUPERSCRIPTS)
-    elif kind == "sup" and before.isdigit():
-        return None
-    elif kind == "many" and _is_index(text, start):
+    elif (kind == "sup" and before.isdigit()) or (kind == "many" and _is_index(text, start)):
         return None
     if kind == "source":
-        return Marker(ids=tuple(part.strip() for part in inner.split(":", 1)[1].split(";")), start=start, end=end)
-    if kind in {"note", "lens", "book", "round"}:
-        return Marker(ids=(inner,), start=start, end=end)
-    ids = _ids(inner)
+        ids = tuple(part.strip() for part in inner.split(":", 1)[1].split(";"))
+    elif kind in {"note", "lens", "book", "round"}:
+        ids = (inner,)
+    else:
+        ids = _ids(inner)
     return Marker(ids=ids, start=start, end=end) if ids else None
-
-
-def _follows_prose(text: str, start: int) -> bool:
-    """Say whether a superscript stands where a reference mark does: after a stop or a word, not a number or unit."""
-    word = re.search(r"[^\W\d_]*\Z", text[max(0, start - 8) : start])
-    before = text[start - 1] if start else " "
-    return before in ".,;:!?)\"”’»" or (word is not None and len(word.group()) > 3)  # noqa: PLR2004 - m², km², ft²
 
 
 def _is_index(text: str, start: int) -> bool:
@@ -219,7 +215,7 @@ def strip_markers(text: str) -> str:
 def resolve_marker(marker_id: str, contexts: Sequence[Context]) -> str | None:
     """Return the source id that a marker's id names among the retrieved passages, or None where it names none.
 
-    An id is taken literally first (source id, uri, title); then ``docN``, ``N`` or ``N:M`` as the 1-based place of the passage.
+    An id is taken literally first (source id, uri, title); then ``docN`` or ``N`` as the 1-based place of the passage.
 
     >>> from spancheck_pipeline.evidence.run import Context
     >>> resolve_marker("2", [Context(source_id="lease"), Context(source_id="annex")])

@@ -42,9 +42,7 @@ class Marked:
     claim: Span
 
 
-def claim_of(
-    citation: Citation, answer: str, *, contexts: Sequence[Context] = (), split: bool = True, source: str | None = None
-) -> Claim:
+def claim_of(citation: Citation, answer: str, *, contexts: Sequence[Context] = (), split: bool = True) -> Claim:
     """Return the claim that a citation carries.
 
     In this order: what the producer says; the answer at its offsets; the words before the inline markers that name
@@ -54,16 +52,15 @@ def claim_of(
     if citation.claim is not None and citation.claim.strip():
         at = answer.find(citation.claim)
         end = at + len(citation.claim)
-        return Claim(text=_clean(citation.claim), start=at if at >= 0 else None, end=end if at >= 0 else None, basis="explicit")
+        return Claim(
+            text=_clean(citation.claim), start=at if at >= 0 else None, end=end if at >= 0 else None, basis="explicit"
+        )
     if by_offsets := _by_offsets(citation, answer):
         return by_offsets
-    source = source if source is not None else citation.source_id
-    if source is not None and (spans := _marked_for(answer, source, contexts)):
-        return _at(answer, _nearest(answer, spans, citation.quote), "marker")
-    if split and answer.strip():
-        spans = claim_spans(answer) or sentences(answer)
-        if spans and citation.quote:
-            return _at(answer, _nearest(answer, spans, citation.quote), "nearest")
+    if citation.source_id is not None and (marked := _marked_for(answer, citation.source_id, contexts)):
+        return _at(answer, _nearest(answer, marked, citation.quote), "marker")
+    if split and citation.quote and (spans := claim_spans(answer) or sentences(answer)):
+        return _at(answer, _nearest(answer, spans, citation.quote), "nearest")
     return Claim(text=_clean(answer), start=0, end=len(answer), basis="answer")
 
 
@@ -201,4 +198,8 @@ def _at(answer: str, span: Span, basis: Basis) -> Claim:
 
 def _clean(text: str) -> str:
     """Return a claim's words without markers, and without the blanks that they leave."""
-    return re.sub(r" {2,}(?=[.,;:!?])| {2,}", lambda m: "" if m.end() < len(m.string) and m.string[m.end()] in ".,;:!?" else " ", strip_markers(text)).strip()
+    return re.sub(
+        r" {2,}(?=[.,;:!?])| {2,}",
+        lambda m: "" if m.end() < len(m.string) and m.string[m.end()] in ".,;:!?" else " ",
+        strip_markers(text),
+    ).strip()

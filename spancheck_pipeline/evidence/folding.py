@@ -67,11 +67,13 @@ _SPECIAL = re.compile(
 _LINE_START = re.compile(r"[ \t]*(?:(?:[-*+•·‣◦▪▫●○■□–—]|\#{1,6}|>)[ \t]+|>)*(?:\[[ xX]\][ \t]+)?")
 _RULE_LINE = re.compile(r"[ \t]*[|:=-][ \t|:=-]{2,400}(?=[\r\n]|\Z)")
 _NEWLINE = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
-_PLAIN = re.compile(r"(?![ #+])(?:[A-Za-z0-9.,;:()?!%$/=+\"@#]| (?! )|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])|(?<=[A-Za-z])'(?=[A-Za-z]))*(?<! )\Z")
+_PLAIN = re.compile(
+    r"(?![ #+])(?:[A-Za-z0-9.,;:()?!%$/=+\"@#]| (?! )|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])|(?<=[A-Za-z])'(?=[A-Za-z]))*(?<! )\Z"
+)
 _SUPER_DIGITS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 _SUB_DIGITS = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 _UNIT_WORD = re.compile(
-    r"(?:[a-zµ]{1,3}|feet|foot|inch(?:es)?|miles?|yards?|acres?|[a-z]{0,5}met(?:re|er)s?|litres?|seconds?)\Z",
+    r"(?:.|[cdkmnµμ]m|ft|in|mi|yd|kg|mg|sec|feet|foot|inch(?:es)?|miles?|yards?|[a-z]{0,5}met(?:re|er)s?|seconds?)\Z",
     re.IGNORECASE,
 )
 
@@ -126,8 +128,13 @@ def find_tokens(text: str, needle: str, start: int = 0) -> int:
     return -1
 
 
+_HYPHENS = "-\u2010\u2011\u2012\u2013\u2212"
+_APOSTROPHES = "'\u2019\u02bc\uff07"
+_JOINERS = _APOSTROPHES + "_\xad\u200b\u200c\u200d\u2060\ufeff"
+_NUMBER_SIGNS = ".,/:" + _HYPHENS
 _CUTTING_PREFIX = re.compile(
-    r"(?<!\w)(?:non|un|anti|ex|pre|post|sub|semi|quasi|pseudo|dis|mis|in|im|counter|nicht|no)-\Z", re.IGNORECASE
+    rf"(?<!\w)(?:non|un|anti|ex|pre|post|sub|semi|quasi|pseudo|dis|mis|in|im|counter|nicht|no)[{_HYPHENS}]\Z",
+    re.IGNORECASE,
 )
 
 
@@ -141,17 +148,19 @@ def starts_token(text: str, at: int) -> bool:
         return True
     left, here = text[at - 1], text[at]
     if not is_word_char(here):
-        return not (here in "%‰" and left.isdigit()) and not _inside_number(text, at) and not _inside_contraction(text, at)
+        return (
+            not (here in "%‰" and left.isdigit()) and not _inside_number(text, at) and not _inside_contraction(text, at)
+        )
     if is_word_char(left):
         return is_no_space(left) or is_no_space(here) if not _same_number(left, here) else False
-    if left in ".,-/:" and here.isdigit():
+    if left in _NUMBER_SIGNS and here.isdigit():
         before = text[at - 2] if at >= 2 else " "  # noqa: PLR2004 - the character before the sign
         if before.isdigit():
             return False
-        return not (left in ".-" and not is_word_char(before) and before not in ")]\"'")
-    if left == "-" and is_word_char(here):
+        return not ((left == "." or left in _HYPHENS) and not is_word_char(before) and before not in ")]\"'")
+    if left in _HYPHENS:
         return _CUTTING_PREFIX.search(text, max(0, at - 10), at) is None
-    if left == "'":
+    if left in _APOSTROPHES:
         return at < 2 or not is_word_char(text[at - 2]) or _word_length(text, at) >= 3  # noqa: PLR2004 - 't, 're, 'll
     return not (left == "_" and at >= 2 and is_word_char(text[at - 2]))  # noqa: PLR2004 - as above
 
@@ -167,7 +176,7 @@ def ends_token(text: str, at: int) -> bool:
         if here in "%‰" and (left.isdigit() or left.isnumeric()):
             return False
         return not _inside_number(text, at) and not _inside_contraction(text, at)
-    if left in ".,-" and here.isdigit():
+    if left in _NUMBER_SIGNS and here.isdigit():
         return starts_token(text, at)
     return True
 
@@ -178,17 +187,12 @@ def _same_number(left: str, right: str) -> bool:
 
 def _inside_number(text: str, at: int) -> bool:
     """Say whether the sign at a place stands between two digits: 3.5, 1,000, 3-5, 1/2, 10:30."""
-    return (
-        text[at] in ".,-/:"
-        and text[at - 1].isdigit()
-        and at + 1 < len(text)
-        and text[at + 1].isdigit()
-    )
+    return text[at] in _NUMBER_SIGNS and text[at - 1].isdigit() and at + 1 < len(text) and text[at + 1].isdigit()
 
 
 def _inside_contraction(text: str, at: int) -> bool:
     """Say whether an apostrophe or underscore at a place joins letters: can't, a_b."""
-    return text[at] in "'_" and is_word_char(text[at - 1]) and at + 1 < len(text) and is_word_char(text[at + 1])
+    return text[at] in _JOINERS and is_word_char(text[at - 1]) and at + 1 < len(text) and is_word_char(text[at + 1])
 
 
 def _word_length(text: str, at: int) -> int:
@@ -247,9 +251,7 @@ class _Folder:
             at = self.special(match)
         if at < len(text):
             self.plain(at, len(text))
-        return Folded(
-            "".join(self.out).rstrip(" "), self.has_wraps, self.folded, self.start, self.end, self.even
-        )
+        return Folded("".join(self.out).rstrip(" "), self.has_wraps, self.folded, self.start, self.end, self.even)
 
     def special(self, match: re.Match[str]) -> int:
         """Fold one special place and return where to go on."""
@@ -321,9 +323,7 @@ class _Folder:
         left, right = self.neighbours(start, end)
         char = self.text[start]
         single = re.match(f"[{_SINGLE}]", char) is not None
-        if left.isalpha() and right.isalpha() and single:
-            self.put("'", start, end)
-        elif left.isnumeric() and single:
+        if (left.isalpha() and right.isalpha() and single) or (left.isnumeric() and single):
             self.put("'", start, end)
         else:
             self.put('"', start, end)
@@ -341,10 +341,7 @@ class _Folder:
         if digits.strip(_SUPER):
             self.put(digits.casefold(), start, end)
             return
-        left = self.text[start - 1] if start else " "
-        word = re.search(r"[^\W\d_]*\Z", self.text[max(0, start - 12) : start])
-        after_word = word is not None and len(word.group()) > 3 and not _UNIT_WORD.match(word.group())  # noqa: PLR2004 - m², km², ft²
-        if left in ".,;:!?)\"”’" or after_word:
+        if follows_as_reference(self.text, start):
             self.gap(start)
         else:
             self.put(digits, start, end)
@@ -450,6 +447,19 @@ class _Folder:
                 piece = " "
             self.put(piece, offset + at, offset + stop)
             at = stop
+
+
+def follows_as_reference(text: str, at: int) -> bool:
+    """Say whether a superscript at a place is a reference mark: after a stop or a word, not after a number or a unit.
+
+    >>> follows_as_reference("due¹", 3), follows_as_reference("10 km²", 5), follows_as_reference("10²", 2)
+    (True, False, False)
+    """
+    before = text[max(0, at - 12) : at]
+    if before[-1:] in set('.,;:!?)"”’»'):
+        return True
+    word = re.search(r"[^\W\d_]+\Z", before)
+    return word is not None and _UNIT_WORD.match(word.group()) is None
 
 
 _MAX_CLUSTER = 31

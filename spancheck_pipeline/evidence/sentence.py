@@ -20,22 +20,17 @@ _END = re.compile(
     re.VERBOSE,
 )
 _ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof sr jr st mt vs etc e.g i.e eg ie cf al approx nos art arts sec secs ch chap fig figs eq vol pp p "
-    "para paras ed eds est inc ltd co corp llc plc dept gen gov sen rep capt col lt sgt rev hon u.s u.k u.n e.u ph.d m.d b.a "
-    "m.a d.c a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri viz ca incl excl "
-    "bzw z.b d.h u.a usw abs nr bspw ggf vgl evtl inkl str tel av bd ave blvd rd hr hrs ref refs ibid op cit cl "
-    "n.b p.s т.е т.д т.п г гг др им ул стр рис см p.ex av.j.-c env".split()
+    ["mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "mt", "vs", "etc", "e.g", "i.e", "eg", "ie", "cf", "al", "approx", "nos", "art", "arts", "sec", "secs", "ch", "chap", "fig", "figs", "eq", "vol", "pp", "p", "para", "paras", "ed", "eds", "est", "inc", "ltd", "co", "corp", "llc", "plc", "dept", "gen", "gov", "sen", "rep", "capt", "col", "lt", "sgt", "rev", "hon", "u.s", "u.k", "u.n", "e.u", "ph.d", "m.d", "b.a", "m.a", "d.c", "a.m", "p.m", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "mon", "tue", "wed", "thu", "fri", "viz", "ca", "incl", "excl", "bzw", "z.b", "d.h", "u.a", "usw", "abs", "nr", "bspw", "ggf", "vgl", "evtl", "inkl", "str", "tel", "av", "bd", "ave", "blvd", "rd", "hr", "hrs", "ref", "refs", "ibid", "op", "cit", "cl", "n.b", "p.s", "т.е", "т.д", "т.п", "г", "гг", "др", "им", "ул", "стр", "рис", "см", "p.ex", "av.j.-c", "env"]
 )
 _ALWAYS_INSIDE = frozenset(
-    "mr mrs ms dr prof vs e.g i.e eg ie cf approx fig figs eq vol pp nos art arts sec secs st mt gen gov sen rep capt col "
-    "lt sgt rev hon viz ca bzw z.b d.h u.a bspw ggf vgl evtl nr abs т.е им ул рис см p.ex op ibid".split()
+    ["mr", "mrs", "ms", "dr", "prof", "vs", "e.g", "i.e", "eg", "ie", "cf", "approx", "fig", "figs", "eq", "vol", "pp", "nos", "art", "arts", "sec", "secs", "st", "mt", "gen", "gov", "sen", "rep", "capt", "col", "lt", "sgt", "rev", "hon", "viz", "ca", "bzw", "z.b", "d.h", "u.a", "bspw", "ggf", "vgl", "evtl", "nr", "abs", "т.е", "им", "ул", "рис", "см", "p.ex", "op", "ibid"]
 )
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•·‣◦▪●○–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|#{1,6})[ \t]+")
 _LIST_NUMBER = re.compile(r"(?:\A|[\n\r])[ \t]*\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\Z")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘]{1,20}\Z")
 _CONTINUES = re.compile(r"\s*[\"'“‘(\[]*[a-zà-öø-ÿа-яα-ω]")
 _NEXT_NUMBER = re.compile(r"\s*\d")
-_TAKES_NUMBER = frozenset("no nos art arts sec secs ch chap fig figs eq vol p pp para paras nr abs cl стр рис".split())
+_TAKES_NUMBER = frozenset(["no", "nos", "art", "arts", "sec", "secs", "ch", "chap", "fig", "figs", "eq", "vol", "p", "pp", "para", "paras", "nr", "abs", "cl", "стр", "рис"])
 _TERMINATED = re.compile(rf"[.!?…:;。！？؟۔।]+[{_CLOSING}]{{0,4}}{_MARKER}{{0,8}}\Z")
 _SHORT_LINE = 80
 
@@ -104,7 +99,21 @@ def _stop_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
 def _begins_like_sentence(after: str) -> bool:
     """After ``etc.`` or ``Inc.`` a sentence goes on as often as not: it ends only before a word that starts sentences."""
     words = after.split()
-    return not words or words[0] in {"The", "A", "An", "It", "This", "That", "In", "He", "She", "They", "We", "If", "But"}
+    return not words or words[0] in {
+        "The",
+        "A",
+        "An",
+        "It",
+        "This",
+        "That",
+        "In",
+        "He",
+        "She",
+        "They",
+        "We",
+        "If",
+        "But",
+    }
 
 
 def _line_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
@@ -119,7 +128,9 @@ def _line_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     following = text[match.end() : match.end() + 1]
     if line.rstrip()[-1:] in {",", "-", "–", "—"} or following.islower():
         return False
-    return len(line.strip()) <= _SHORT_LINE and (following.isupper() or following.isdigit()) and _looks_like_heading(line)
+    return (
+        len(line.strip()) <= _SHORT_LINE and (following.isupper() or following.isdigit()) and _looks_like_heading(line)
+    )
 
 
 def _looks_like_heading(line: str) -> bool:

@@ -71,7 +71,7 @@ def _ranges(wanted: Callable[[str], bool], *blocks: range) -> str:
             if inside and start is None:
                 start = code
             elif not inside and start is not None:
-                end = (block[-1] if code is None else code - 1)
+                end = block[-1] if code is None else code - 1
                 parts.append(f"{chr(start)}-{chr(end)}" if end > start else chr(start))
                 start = None
     return "".join(parts)

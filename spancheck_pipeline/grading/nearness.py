@@ -152,8 +152,8 @@ def _best_end_anchored(block: str, area: str) -> tuple[int, int]:
     operations = Levenshtein.editops(block, area)
     end = len(area)
     tail = 0
-    for op in reversed(operations):
-        if op.tag == "insert" and op.src_pos == len(block):
+    for tag, source, _ in reversed(operations.as_list()):
+        if tag == "insert" and source == len(block):
             end -= 1
             tail += 1
         else:

@@ -1,7 +1,7 @@
 """Personal data in a text: candidates by linear patterns, decided by validators that know the number plans.
 
 A number counts only when its check digits or number plan say that it can be one, and, where order and part numbers
-look the same, when a word near it says what it is. National ids live in ``pii_kinds.toml``; what a find means for a
+look the same, when a word near it says what it is. National ids live in ``pii_kinds.toml``, the words in ``pii_cues.toml``; what a find means for a
 score lives in ``graders/no_pii.py``.
 """
 
@@ -11,13 +11,15 @@ import hashlib
 import importlib
 import ipaddress
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import phonenumbers
 import re2
 from stdnum import iban, luhn
+
+from spancheck_pipeline.evidence.text import is_no_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +41,7 @@ def _compile(pattern: str) -> Any:
 
 BEFORE: Final = 48
 AFTER: Final = 24
-"""Characters before and after a number in which a cue counts."""
+"""Characters before and after a number in which a cue counts; what makes it another sort of number stands nearer."""
 
 REGIONS: Final = (
     "US", "GB", "DE", "FR", "ES", "IT", "NL", "PL", "PT", "BE", "CH", "AT", "SE", "DK", "NO", "FI", "IE", "CZ", "RU", "TR",
@@ -47,8 +49,13 @@ REGIONS: Final = (
 )  # fmt: skip
 """Where a phone number without a country code may be from, when a cue says that it is one."""
 
-_EMAIL = _compile(r"[\pL\pN._%+'-]+(?:@|\s?[(\[](?:at|@)[)\]]\s?)(?:[\pL\pN-]+(?:\.|\s?[(\[](?:dot|\.)[)\]]\s?))+\pL\pL+")
-_NOT_TLD = frozenset("png jpg jpeg gif svg webp bmp ico js ts css json xml html htm py txt md pdf zip service local".split())
+_LOCAL = r"\p{Latin}\p{Cyrillic}\p{Greek}\p{Arabic}\p{Hebrew}\p{Devanagari}"
+_EMAIL = _compile(
+    rf"[{_LOCAL}\pN._%+'-]+(?:@|\s?[(\[](?:at|@)[)\]]\s?)(?:[\pL\pN-]+(?:\.|\s?[(\[](?:dot|\.)[)\]]\s?))+[{_LOCAL}][{_LOCAL}]+"
+)
+_NOT_TLD = frozenset(
+    "png jpg jpeg gif svg webp bmp ico js ts css json xml html htm py txt md pdf zip service local".split()
+)
 _IBAN = _compile(r"\b[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,4})?\b")
 _IPV4 = _compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
 _IPV6 = _compile(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}")
@@ -58,37 +65,47 @@ _DATE = _compile(
     r"(?:0?[1-9]|[12]\d|3[01])[-./](?:0?[1-9]|[12]\d|3[01])[-./](?:19|20)\d{2}(?:\D.*)?"
 )
 _US_PHONE = _compile(r"(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}")
-_CARD_PLAN = _compile(r"(?:4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d)\d{12}|35\d{14}|62\d{14,17})")
+_CARD_PLAN = _compile(
+    r"(?:4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d)\d{12}|"
+    r"35\d{14}|62\d{14,17})"
+)
 _CARD_GROUPS = _compile(r"\d{4}([ -])\d{4}[ -]\d{4}[ -]\d{1,7}|\d{4}[ -]\d{6}[ -]\d{4,5}")
-_HOME = _compile(
-    r"(?i)(?:lives? (?:at|in)|living at|resid(?:es?|ing) at|home address(?: is|:)?|(?:her|his|their|my) address(?: is|:)?|wohnhaft(?: in)?|"
-    r"wohnt (?:in|an|am)|privatadresse:?|domiciliée? (?:au|à)|habite (?:au|à)|domicilio:?|vive en|residente? (?:in|en|em)|mora na) "
-    r"(?:[\pL\d.'-]+,? ){0,6}?(?:\d[\pL\d/-]{0,5},? [\pL.' -]{3,60}|[\pL.' -]{3,60} \d[\pL\d/-]{0,5})"
-)
-_BIRTH = _compile(
-    r"(?i)(?:\bdob|date of birth|geburtsdatum|geboren am|date de naissance|fecha de nacimiento|data di nascita|data de nascimento|"
-    r"geboortedatum|data urodzenia|дата рождения|生年月日|出生日期|생년월일)\W{0,4}(?:is |ist |est |es |è |é )?"
-    r"(?:\d{1,4}[./年년-]\s?\d{1,2}[./月월-]\s?\d{1,4}[日일]?|\d{1,2}\.? \pL{3,12}\.? \d{4}|\pL{3,12} \d{1,2},? \d{4})"
-)
-_PASSPORT = _compile(
-    r"(?i)(?:passport|reisepass|passeport|pasaporte|passaporto|passaporte|paspoort|paszport\w{0,2}|паспорт\pL{0,2}|护照|パスポート|여권)"
-    r"[\s:]*(?:no\.?|nr\.?|number|nummer|num[eé]ro|número|n[°ºo]\.?|号码|番号|번호)?[\s:]*(?:is |ist )?([A-Z]{0,2}\d{6,9}[A-Z]?)\b"
-)
 
-_PHONE_CUES = _compile(
-    r"(?i)(?:^|[^\pL])(?:tel\.?|phone|telephone|call|mobile|cell|fax|whatsapp|sms|text (?:me|us|him|her)|reach (?:me|us|him|her|them)|dial|hotline|"
-    r"telefon\w*|handy\w*|mobil\w*|rufnummer|durchwahl|anrufen|ruf\w* an|téléphone|portable|appele[rz]|joindre|teléfono|móvil|celular|llam\w+|telefono|"
-    r"cellulare|chiam\w+|telefone|telemóvel|ligu?e?|bel|telefoonnummer|zadzwoń|komórka|telefonu|puhelin|tlf|тел\.?|телефон\w*|звоните|هاتف|جوال|اتصل)"
-    r"(?:$|[^\pL])|电话|電話|手机|手機|致电|携帯|전화|연락처|핸드폰"
+
+def _cued(names: str, after: str = "", *, before: str = r"(?i)(?:^|[^\pL])") -> Any:
+    """Compile the cues of some lists of ``pii_cues.toml``, and what must follow them."""
+    words = [cue for name in names.split() for cue in _file("pii_cues")[name]]
+    return _compile(f"{before}(?:{'|'.join(words)}){after}")
+
+
+def _cues(name: str) -> Any:
+    """Compile the cues of one sort, and those of it that may stand inside a run of a script without spaces."""
+    words = "|".join(_file("pii_cues")[name])
+    inside = "|".join(_file("pii_cues").get(f"{name}_spaceless", ["[^\\x00-\\x{10FFFF}]"]))
+    return _compile(rf"(?i)(?:^|[^\pL])(?:{words})(?:$|[^\pL])|(?:{inside})")
+
+
+@cache
+def _file(name: str) -> dict[str, Any]:
+    return tomllib.loads((resources.files("spancheck_pipeline.grading") / f"{name}.toml").read_text("utf-8"))
+
+
+_PHONE_CUES, _OTHER_CUES, _IP_CUES = _cues("phone"), _cues("other"), _cues("address")
+_VERSION_CUES = _cued("version", r"\s*$")
+_HOME = _cued(
+    "home", r" (?:[\pL\d.'-]+,? ){0,6}?(?:\d[\pL\d/-]{0,5},? [\pL.' -]{3,60}|[\pL.' -]{3,60} \d[\pL\d/-]{0,5})", before="(?i)"
 )
-_OTHER_CUES = _compile(
-    r"(?i)(?:^|[^\pL])(?:invoice|order|ref(?:erence)?|part|sku|serial|s/n|tracking|shipment|ticket|case|model|version|article|item|isbn|issn|ean|upc|gtin|"
-    r"imei|iccid|doi|docket|batch|lot|account code|po|purchase order|permit|licen[cs]e|patent|catalog\w*|coordinates?|lat\w*|lon\w*|section|clause|§|"
-    r"rechnung\w*|bestell\w*|auftrag\w*|artikel\w*|seriennummer|aktenzeichen|sendungs\w*|facture|commande|référence|pedido|factura|ordine|fattura|"
-    r"encomenda|fatura|factuur|bestelling|zamówien\w*|faktur\w*|заказ\w*|счёт\w*|счет\w*|артикул)(?:$|[^\pL])|订单|发票|編號|编号|注文|請求書|주문|송장"
+_BIRTH = _cued(
+    "birth",
+    r"\W{0,4}(?:is |ist |est |es |è |é )?"
+    r"(?:\d{1,4}[./年년-]\s?\d{1,2}[./月월-]\s?\d{1,4}[日일]?|\d{1,2}\.? \pL{3,12}\.? \d{4}|\pL{3,12} \d{1,2},? \d{4})",
+    before="(?i)",
 )
-_VERSION_CUES = _compile(r"(?i)(?:version|release|firmware|build|driver|section|clause|chapter|§|\bv)\s*$")
-_IP_CUES = _compile(r"(?i)\b(?:ip|address|adresse|host|client|server|login|logged|connect\w*|from|source)\b")
+_PASSPORT = _cued(
+    "passport",
+    r"[\s:]*(?:no\.?|nr\.?|number|nummer|num[eé]ro|número|n[°ºo]\.?|号码|番号|번호)?[\s:]*(?:is |ist )?([A-Z]{0,2}\d{6,9}[A-Z]?)\b",
+    before="(?i)",
+)
 
 
 def find_pii(text: str) -> tuple[Pii, ...]:
@@ -112,9 +129,10 @@ def data_versions() -> dict[str, str]:
     """Return what the finds depend on besides this code: the kinds file and the versions of the number plans."""
     import stdnum
 
-    kinds = (resources.files("spancheck_pipeline.grading") / "pii_kinds.toml").read_bytes()
+    folder = resources.files("spancheck_pipeline.grading")
+    files = ("pii_cues.toml", "pii_kinds.toml")
     return {
-        "pii_kinds.toml": hashlib.sha256(kinds).hexdigest()[:16],
+        **{name: hashlib.sha256((folder / name).read_bytes()).hexdigest()[:16] for name in files},
         "phonenumbers": str(phonenumbers.__version__),
         "python-stdnum": str(stdnum.__version__),
     }
@@ -148,7 +166,7 @@ def _ibans(text: str) -> Iterator[Pii]:
     for match in _IBAN.finditer(text):
         start, end = match.span()
         while end - start >= 15:  # noqa: PLR2004 - the shortest IBAN (Norway)
-            if iban.is_valid(text[start:end]):
+            if iban.is_valid(text[start:end], check_country=False):
                 yield Pii("iban", start, end)
                 break
             end = max(text.rfind(" ", start, end), text.rfind("-", start, end), start)
@@ -167,7 +185,7 @@ def _addresses(text: str) -> Iterator[Pii]:
 
 def _stands_alone(text: str, start: int, end: int, joiner: str) -> bool:
     before, after = text[max(0, start - 1) : start], text[end : end + 2]
-    if before.isalnum() or before == joiner or after[:1].isalnum():
+    if _joins(before) or before == joiner or _joins(after[:1]):
         return False
     return not (after[:1] == joiner and after[1:].isalnum())
 
@@ -191,10 +209,10 @@ def _number_kind(text: str, start: int, end: int) -> str | None:
     """Say whether a run of digits is a payment card or a phone number, by its plan and the words near it."""
     value = text[start:end]
     before, after = text[max(0, start - BEFORE) : start], text[end : end + AFTER]
-    if before[-1:].isalnum() or before[-1:] in {"#", "/", "=", "_"} or after[:1].isalnum() or _DATE.fullmatch(value):
+    if _joins(before[-1:]) or before[-1:] in {"#", "/", "=", "_"} or _joins(after[:1]) or _DATE.fullmatch(value):
         return None
     cue = _last(_PHONE_CUES, before)
-    other = _last(_OTHER_CUES, before)
+    other = _last(_OTHER_CUES, before, within=AFTER)
     digits = "".join(character for character in value if character.isdigit())
     if _is_card(value, digits) and other < 0 and cue < 0:
         return "payment_card"
@@ -203,12 +221,17 @@ def _number_kind(text: str, start: int, end: int) -> str | None:
     return "phone" if _is_phone(value, has_cue=cue >= 0 or _PHONE_CUES.search(after) is not None) else None
 
 
-def _last(pattern: Any, text: str) -> int:
-    """Return where the last match starts, or -1."""
+def _joins(character: str) -> bool:
+    """Whether a character beside a number makes it part of a longer token; scripts without spaces do not."""
+    return character.isalnum() and not is_no_space(character) and not "가" <= character <= "힣"
+
+
+def _last(pattern: Any, text: str, within: int = BEFORE) -> int:
+    """Return where the last match in the last ``within`` characters starts, or -1."""
     last = -1
     for match in pattern.finditer(text):
         last = match.start()
-    return last
+    return last if last >= len(text) - within else -1
 
 
 def _is_card(value: str, digits: str) -> bool:
@@ -217,6 +240,7 @@ def _is_card(value: str, digits: str) -> bool:
     return value == digits or _CARD_GROUPS.fullmatch(value) is not None
 
 
+@lru_cache(maxsize=4096)
 def _is_phone(value: str, *, has_cue: bool) -> bool:
     if value.startswith("+"):
         return _is_valid_number(value, None)
@@ -246,7 +270,7 @@ class _Kind(NamedTuple):
         if self.strong is not None:
             for match in self.strong.finditer(text):
                 start, end = match.span(1)
-                if self.is_valid(text[start:end]):
+                if self.is_valid(text[start:end]) and not self._is_other(text[max(0, start - BEFORE) : start]):
                     seen.add(start)
                     yield Pii(self.name, start, end)
         if self.weak is None or self.cues is None or self.cues.search(text) is None:
@@ -257,11 +281,15 @@ class _Kind(NamedTuple):
             if start not in seen and any(map(self.cues.search, near)) and self.is_valid(text[start:end]):
                 yield Pii(self.name, start, end)
 
+    def _is_other(self, before: str) -> bool:
+        """Whether the words before a number call it an order, a lot or the like, and not what it looks like."""
+        own = _last(self.cues, before) if self.cues is not None else -1
+        return _last(_OTHER_CUES, before, within=AFTER) > own
+
 
 @cache
 def _kinds() -> tuple[_Kind, ...]:
-    table = tomllib.loads((resources.files("spancheck_pipeline.grading") / "pii_kinds.toml").read_text("utf-8"))
-    kinds = [_kind(name, **entry) for name, entry in table.items()]
+    kinds = [_kind(name, **entry) for name, entry in _file("pii_kinds").items()]
     nino = r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]"
     return (*kinds, _Kind("gb_nino", _edged(nino), None, None, lambda value: value[:2] not in _NO_NINO))
 
@@ -283,4 +311,11 @@ def _kind(name: str, *, module: str, strong: str = "", weak: str = "", cues: tup
 
 
 def _edged(pattern: str) -> Any:
-    return _compile(rf"(?:^|[^\pL\pN._/-])({pattern})(?:$|[^\pL\pN_/-])")
+    spaceless = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
+    return _compile(rf"(?:^|[^\pL\pN._/-]|[{spaceless}])({pattern})(?:$|[^\pL\pN_/-]|[{spaceless}])")
+
+
+KINDS: Final = frozenset(
+    {"email", "phone", "iban", "payment_card", "ip_address", "passport", "date_of_birth", "home_address"}
+) | {"gb_nino", *_file("pii_kinds")}
+"""Every kind that is looked for."""

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from spancheck_pipeline.evidence.folding import ends_token, find_tokens, starts_token
-from spancheck_pipeline.evidence.text import Folded, Span, count_words, fold, fold_keeping_wraps, is_no_space, sentences, words
+from spancheck_pipeline.evidence.text import (
+    Folded,
+    Span,
+    count_words,
+    fold,
+    fold_keeping_wraps,
+    is_no_space,
+    sentences,
+    words,
+)
 from spancheck_pipeline.grading.nearness import nearest_window
 
 
@@ -152,28 +161,29 @@ def _bare(folded: str) -> str:
 
 def locate(quote: Quote, passage: str) -> Match | None:
     """Return how a quote is found in a passage (exact, typographic, elided), or hidden by its ellipsis; else None."""
-    if span := _exactly(quote, passage):
-        return Match(grade=Provenance.EXACT, span=span, similarity=1.0)
     folded = fold(passage)
-    if span := _folded(quote, passage, folded):
+    span = _folded(quote, folded)
+    if exact := _exactly(quote, passage, span):
+        return Match(grade=Provenance.EXACT, span=exact, similarity=1.0)
+    if span is None and folded.has_wraps:
+        span = _folded(quote, fold_keeping_wraps(passage))
+    if span is not None:
         return Match(grade=Provenance.TYPOGRAPHIC, span=span, similarity=1.0)
-    if folded.has_wraps or "-" in quote.folded:
-        other = fold_keeping_wraps(passage)
-        if span := _folded(quote, passage, other):
-            return Match(grade=Provenance.TYPOGRAPHIC, span=span, similarity=1.0)
     return _elided(quote, folded) if quote.fragments else None
 
 
-def _exactly(quote: Quote, passage: str) -> Span | None:
-    for needle in (quote.raw, quote.raw.rstrip(_EDGE_STOPS)):
+def _exactly(quote: Quote, passage: str, span: Span | None) -> Span | None:
+    """Return where the same characters stand; first where the folded quote was found, which is most often the place."""
+    for needle in dict.fromkeys((quote.raw, quote.raw.rstrip(_EDGE_STOPS))):
+        if span is not None and passage[span.start : span.start + len(needle)] == needle:
+            return Span(span.start, span.start + len(needle))
         at = find_tokens(passage, needle)
         if at >= 0:
             return Span(at, at + len(needle))
     return None
 
 
-def _folded(quote: Quote, passage: str, folded: Folded) -> Span | None:
-    """Return where a folded quote stands, if the original characters there fold to it as well."""
+def _folded(quote: Quote, folded: Folded) -> Span | None:
     for needle in dict.fromkeys((quote.folded, quote.bare)):
         at = folded.find(needle)
         if at >= 0:
@@ -248,7 +258,9 @@ def _differences(quote: str, folded: Folded, start: int, end: int) -> tuple[Diff
     while end < len(text) and not text[end].isspace() and not ends_token(text, end):
         end += 1
     quoted = [(m.group(), m.start(), m.end()) for m in re.finditer(r"\S+", quote[:_MAX_DIFFED])]
-    there = [(m.group(), start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end][:_MAX_DIFFED])]
+    there = [
+        (m.group(), start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end][:_MAX_DIFFED])
+    ]
     found: list[Difference] = []
     for op in Levenshtein.opcodes([item[0] for item in quoted], [item[0] for item in there]):
         if op.tag == "equal":

@@ -121,9 +121,9 @@ def rogan_gladen(n_pass: int, n: int, table: Confusion, *, confidence: float = C
 
     For a gold set whose share of failures differs from production's. θ = (p̂ + spec − 1)/(sens + spec − 1), from
     ``n_pass`` of ``n`` judged answers. It cannot be where nothing is judged, where a side of the gold set is empty, or
-    where the judge is no better than chance. The interval has the uncertainty of all three parts: with p′ = (n·p̂ + z²/2)/(n + z²),
-    sens′ = (n₁·sens + 1)/(n₁ + 2), spec′ likewise and θ′ from them, it is θ′ + Δ ± z·s, where
-    Δ = 2z²(θ′·v₁ − (1 − θ′)·v₂), s² = (p′(1−p′)/(n + z²) + θ′²·v₁ + (1−θ′)²·v₂)/(sens′ + spec′ − 1)², and v₁, v₂ are
+    where the judge is no better than chance. The interval has the uncertainty of all three parts: it is θ′ + Δ ± z·s,
+    with p′ = (n·p̂ + z²/2)/(n + z²), sens′ = (n₁·sens + 1)/(n₁ + 2), spec′ likewise, θ′ from these, and
+    Δ = 2z²(θ′·v₁ − (1 − θ′)·v₂), s² = (p′(1−p′)/(n + z²) + θ′²·v₁ + (1−θ′)²·v₂)/(sens′ + spec′ − 1)², where v₁, v₂ are
     sens′(1−sens′)/(n₁ + 2) and spec′(1−spec′)/(n₂ + 2).
     Sources: Rogan & Gladen 1978, Am. J. Epidemiology 107:71-76; Lang & Reiczigel 2014, Prev. Vet. Medicine 113:13-22.
     """
@@ -157,8 +157,8 @@ def prediction_powered(
     """Return a rate from a few human labels and many judge answers (PPI++), clipped to [0, 1]; None without both.
 
     For a gold set that is a random slice of the same answers: ``labels`` and ``judged`` are people's and the judge's
-    values of its n items, ``unlabelled`` the judge's of the N others. θ = λ·mean(unlabelled) + mean(labels − λ·judged), with
-    λ = cov(labels, judged) / ((1 + n/N)·var(all judged)) clipped to [0, 1], and variance
+    values of its n items, ``unlabelled`` the judge's of the N others. θ = λ·mean(unlabelled) +
+    mean(labels − λ·judged), with λ = cov(labels, judged) / ((1 + n/N)·var(all judged)) clipped to [0, 1], and variance
     λ²·var(unlabelled)/N + var(labels − λ·judged)/n. Source: Angelopoulos, Duchi & Zrnic 2023, arXiv 2311.01453.
     """
     n, n_other = len(labels), len(unlabelled)

@@ -67,8 +67,8 @@ def paired_difference(
     """Return the interval of (candidate rate − baseline rate) over independent pairs; None without pairs.
 
     The counts may be fractions, where pairs are worth less than one. Newcombe's method 10: each rate's Wilson interval,
-    joined with the correlation φ of the pairs (continuity corrected where positive). With d = p₁ − p₂, l and u the Wilson bounds:
-    d − √((p₁−l₁)² − 2φ(p₁−l₁)(u₂−p₂) + (u₂−p₂)²) and d + √((u₁−p₁)² − 2φ(u₁−p₁)(p₂−l₂) + (p₂−l₂)²).
+    joined with the correlation φ of the pairs (continuity corrected where positive). With d = p₁ − p₂, l and u the
+    Wilson bounds: d − √((p₁−l₁)² − 2φ(p₁−l₁)(u₂−p₂) + (u₂−p₂)²) and d + √((u₁−p₁)² − 2φ(u₁−p₁)(p₂−l₂) + (p₂−l₂)²).
     Source: Newcombe 1998, Statistics in Medicine 17:2635-2650.
     """
     a, b, c, d = n_both_pass, n_newly_passing, n_newly_failing, n_both_fail

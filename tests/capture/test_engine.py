@@ -315,7 +315,8 @@ def test_it_runs_where_another_event_loop_runs():
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with it ignored
 from pathlib import Path
 from datetime import UTC, datetime
 from spancheck_pipeline.capture.attempts import CaptureSettings

@@ -8,7 +8,7 @@ in which order the grades are given, and what the citations of one answer add up
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from spancheck_pipeline.evidence.citation import Citation, Marker, resolve_marker, source_name
@@ -97,7 +97,7 @@ class _Place:
     match: Match | None = None
 
 
-def verify_citation(
+def verify_citation(  # noqa: PLR0917 - the earlier library's order of arguments is kept
     citation: Citation | Mapping[str, Any] | str,
     contexts: Sequence[Context | Mapping[str, Any] | str],
     answer: str = "",
@@ -113,8 +113,8 @@ def verify_citation(
 
     Args:
         citation: A quote and/or a source id, with a claim or offsets where the producer gave them.
-        contexts: Retrieved passages: texts, or mappings with ``source_id`` and ``text``. A passage without an id is called by
-            its 1-based place.
+        contexts: Retrieved passages: texts, or mappings with ``source_id`` and ``text``. A passage without an id is
+            called by its 1-based place.
         answer: The answer, from which the claim is taken where the citation does not say it.
         support_threshold: Smallest support that counts, in [0, 1].
         support_fn: Replaces the word check: ``(claim, evidence) -> (supported, value)``.
@@ -142,7 +142,9 @@ def verify_citation(
 
 def _verify(citation: Citation, contexts: Sequence[Context], answer: str, rules: _Rules) -> CitationVerdict:
     passages = tuple(_passage(context, index) for index, context in enumerate(contexts))
-    named = [passage for passage in passages if citation.source_id is not None and citation.source_id in passage.aliases]
+    named = [
+        passage for passage in passages if citation.source_id is not None and citation.source_id in passage.aliases
+    ]
     claim = claim_of(citation, answer, contexts=contexts, split=rules.claim_split)
     place = _place(citation, passages, named, rules)
     verdict = _judge(citation, claim, place, rules)
@@ -179,7 +181,9 @@ def _place(citation: Citation, passages: Sequence[_Passage], named: Sequence[_Pa
         return altered
     if not named:
         return _Place(Provenance.DANGLING, f"It names a source that was not retrieved ({source}), and stands nowhere.")
-    return _nearest_of(quote, others) or _Place(Provenance.FABRICATED, "The quote is in no retrieved passage.", named[0])
+    return _nearest_of(quote, others) or _Place(
+        Provenance.FABRICATED, "The quote is in no retrieved passage.", named[0]
+    )
 
 
 def _place_of_passage(source: str | None, named: Sequence[_Passage]) -> _Place:
@@ -407,7 +411,7 @@ class CitationAccuracy(ShippedGrader):
             return Score.not_applicable("no_citations", "The answer has no citation, and none is required.")
         findings = (
             *(_finding(index, verdict) for index, verdict in enumerate(verdicts)),
-            *(_uncited_finding(index, output.answer, span) for index, span in enumerate(uncited)),
+            *(_uncited_finding(index, span) for index, span in enumerate(uncited)),
         )
         return self._sum_up(verdicts, len(uncited), findings)
 
@@ -467,7 +471,11 @@ def _uncited(output: Output, verdicts: Sequence[CitationVerdict], rules: _Rules)
     A citation that is tied to a place is for the sentences there; one that is not (the claim was only guessed, or is
     in other words) is for every sentence that its own words or passage carry.
     """
-    tied = [v.claim for v in verdicts if v.claim and v.claim.start is not None and v.claim.basis not in {"nearest", "answer"}]
+    tied = [
+        v.claim
+        for v in verdicts
+        if v.claim and v.claim.start is not None and v.claim.basis not in {"nearest", "answer"}
+    ]
     loose = [v for v in verdicts if v.claim and (v.claim.start is None or v.claim.basis in {"nearest", "answer"})]
     guessed = [v.claim for v in loose if v.claim and v.claim.start is not None and v.claim.basis == "nearest"]
     texts = [text for v in loose for text in _own_texts(v, output)]
@@ -483,7 +491,11 @@ def _uncited(output: Output, verdicts: Sequence[CitationVerdict], rules: _Rules)
 
 
 def _own_texts(verdict: CitationVerdict, output: Output) -> list[str]:
-    texts = [text for text in (verdict.quote, verdict.claim.text if verdict.claim and verdict.claim.start is None else None) if text]
+    texts = [
+        text
+        for text in (verdict.quote, verdict.claim.text if verdict.claim and verdict.claim.start is None else None)
+        if text
+    ]
     if verdict.provenance is Provenance.PASSAGE:
         texts += [c.text for i, c in enumerate(output.contexts) if c.text and source_name(c, i) == verdict.source_id]
     return texts
@@ -512,7 +524,7 @@ def _finding(index: int, verdict: CitationVerdict) -> Finding:
     )
 
 
-def _uncited_finding(index: int, answer: str, span: Span) -> Finding:
+def _uncited_finding(index: int, span: Span) -> Finding:
     return Finding(
         item=f"claim[{index}]",
         kind="uncited_claim",

@@ -25,7 +25,7 @@ _SUPPORTED = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.UNICODE
 class RegexMatch(ShippedGrader):
     """Pass when ``pattern`` occurs anywhere in the answer.
 
-    ``flags`` are those of the standard library's ``re``, added: IGNORECASE (2, the default), MULTILINE (8), DOTALL (16).
+    ``flags`` are those of the standard library's ``re``, added: IGNORECASE (2, default), MULTILINE (8), DOTALL (16).
     """
 
     measurement: ClassVar[str] = "regex_match"

@@ -1,8 +1,8 @@
 """Support: does the evidence carry the claim? Deterministic, in any script, and with the token that decides.
 
-Read in the modules beside this one: words (``content.py``), numbers, dates, names, polarity; how much of the claim stands
-together (``coverage.py``); what speaks against it (``checks.py``, ``flips.py``). Whether a quote is really there is
-``grading/provenance.py``'s question.
+Read in the modules beside this one: words (``content.py``), numbers, dates, names, polarity; how much of the claim
+stands together (``coverage.py``); what speaks against it (``checks.py``, ``flips.py``). Whether a quote is really there
+is ``grading/provenance.py``'s question.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Support:
 def check_support(claim: str, evidence: str | Sequence[str], *, threshold: float = DEFAULT_THRESHOLD) -> Support:
     """Return whether the evidence, one passage or several, carries the claim.
 
-    The value is the share of the claim's content (words as stems, numbers, dates) that stands in the best sentence of the
-    evidence and in its best three in a row, half each. It is halved by a number or date that the evidence does not name,
-    a negation or opposite that turns the claim, another name in a name's place; missing names take off up to three
-    tenths. A decisive objection makes the claim unsupported under any threshold. Each passage is read once and kept, so
-    that many claims against the same passages are cheap.
+    The value is the share of the claim's content (words as stems, numbers, dates) that stands together in the
+    evidence: in its best three sentences in a row, and for one third in its best single one. It is halved by a number
+    or date that the evidence does not name, a negation or opposite that turns the claim, or another name in a name's
+    place; missing names take off up to three tenths. Such a decisive objection makes the claim unsupported under any
+    threshold. Each passage is read once and kept, so that many claims against the same passages are cheap.
 
     >>> check_support("The notice period is 30 days.", "The notice period is 45 days.").reasons
     ('the evidence does not have “30 days”; it has “45 days”',)
@@ -61,9 +61,10 @@ def check_support(claim: str, evidence: str | Sequence[str], *, threshold: float
     names = checks.untold_names(asked, passages)
     n_facts = len(asked.quantities) + len(asked.dates)
     told = n_facts - len(numbers) - len(dates)
-    share = ((coverage.one + coverage.window) / 2 + told) / (len(asked.stems) + n_facts)
+    share = ((coverage.one + 2 * coverage.window) / 3 + told) / (len(asked.stems) + n_facts)
     objections = [
         *checks.number_objections(numbers, passages),
+        *checks.code_objections(asked, passages),
         *checks.date_objections(dates, passages),
         *checks.flip_objections(asked, passages[coverage.best]),
         *checks.name_objections(asked, names, passages[coverage.best]),

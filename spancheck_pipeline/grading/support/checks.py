@@ -5,13 +5,14 @@ How much of the claim the evidence holds is said in ``coverage.py``; what the tw
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from spancheck_pipeline.grading.support.content import stem
 from spancheck_pipeline.grading.support.dates import Dated, agree
 from spancheck_pipeline.grading.support.flips import flips
-from spancheck_pipeline.grading.support.names import missing, names
+from spancheck_pipeline.grading.support.names import leading, missing, names
 from spancheck_pipeline.grading.support.numbers import Quantity, same_value
 from spancheck_pipeline.grading.support.reading import Asked, dates_in, initials_in, numbers_in, read, vocabulary
 
@@ -88,7 +89,8 @@ def date_objections(untold: Sequence[Dated], passages: Sequence[str]) -> list[Ob
     other = next((dated.text for passage in passages for dated in dates_in(passage)), None)
     tail = f"; it has “{other}”" if other else ""
     return [
-        Objection("date", f"the evidence does not have the date “{dated.text}”{tail}", is_decisive=True) for dated in untold
+        Objection("date", f"the evidence does not have the date “{dated.text}”{tail}", is_decisive=True)
+        for dated in untold
     ]
 
 
@@ -97,11 +99,11 @@ def name_objections(asked: Asked, untold: Sequence[str], passage: str) -> list[O
 
     A missing name decides where the evidence's sentence with most of the claim's other words has another name there.
     """
-    if not untold:
-        return []
-    rival = _rival_name(asked, untold, passage)
-    if rival:
-        reason = f"the evidence does not have “{untold[0]}”; it has “{rival}”"
+    pair = _other_leading_name(asked, passage)
+    if pair is None and untold and (rival := _rival_name(asked, untold, passage)):
+        pair = untold[0], rival
+    if pair:
+        reason = f"the evidence does not have “{pair[0]}”; it has “{pair[1]}”"
         return [Objection("name", reason, is_decisive=True)]
     return [Objection("name", f"the evidence does not have “{name}”", is_decisive=False) for name in untold[:3]]
 
@@ -120,6 +122,48 @@ def _rival_name(asked: Asked, untold: Sequence[str], passage: str) -> str | None
         return None
     mine = {stem(name) for name in asked.names} | asked.stems
     return next((name for name in names(best.original) if stem(name) not in mine), None)
+
+
+_NEARLY_ALL = 0.8
+"""Share of a sentence's other words, on both sides, for its first word to be looked at as a name."""
+
+
+def _other_leading_name(asked: Asked, passage: str) -> tuple[str, str] | None:
+    """Return the first words of claim and evidence where two sentences differ in that only: John approved, Mary approved."""
+    told = vocabulary(passage)
+    for claim in asked.sentences:
+        mine = leading(claim.original)
+        if mine is None or mine in told:
+            continue
+        others = claim.stems - {stem(mine)}
+        for sentence in read(passage).sentences:
+            if (
+                len(others & sentence.stems) < _NEARLY_ALL * max(len(others), len(sentence.stems) - 1)
+                or len(others) < 2
+            ):
+                continue
+            theirs = leading(sentence.original)
+            if theirs is not None and stem(theirs) not in claim.stems and missing((mine,), told, frozenset()):
+                return mine, theirs
+    return None
+
+
+_CODE = re.compile(r"([a-z]{1,6})-?(\d{1,6}[a-z]?)\Z")
+
+
+def code_objections(asked: Asked, passages: Sequence[str]) -> list[Objection]:
+    """Return the claim's codes such as q3 or b12 that the evidence has with another number only."""
+    found: list[Objection] = []
+    for word, _ in asked.words:
+        code = _CODE.match(word)
+        if code is None:
+            continue
+        told = {other for passage in passages for other in vocabulary(passage) if other.startswith(code.group(1))}
+        codes = sorted(other for other in told if (same := _CODE.match(other)) and same.group(1) == code.group(1))
+        if word not in told and codes:
+            reason = f"the evidence does not have “{word}”; it has “{codes[0]}”"
+            found.append(Objection("number", reason, is_decisive=True))
+    return found
 
 
 def flip_objections(asked: Asked, passage: str) -> list[Objection]:

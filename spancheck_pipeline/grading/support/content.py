@@ -13,31 +13,12 @@ from spancheck_pipeline.evidence.text import is_no_space
 
 STOP_WORDS = frozenset(
     # English
-    "a an the and or but if then than that this these those there here it its itself he him his she her hers they them "
-    "their theirs we us our ours you your yours i me my mine who whom whose which what when where why how is are was "
-    "were be been being am do does did doing done have has had having will would shall should can could may might must "
-    "of in on at to from by with as for into onto about over under up down out off through during after before between "
-    "also such so too very just even both each either any some all most more much many other others another same own "
-    "one's it's that's there's he's she's they're we're you're i'm i've we've they've upon per via within among "
-    "however therefore thus while whereas because since although though until whether yet still "
-    # the same of some other languages, where the words are theirs alone
-    "der die das den dem des ein eine einen einem einer eines und oder aber ist sind war waren wird werden wurde wurden "
-    "hat haben hatte im am zum zur von vom bei mit nach aus auf für über unter durch als wie auch sich es sie er wir ihr "
-    "le la les un une des du de et ou mais est sont été était être a ont avait au aux dans sur pour par avec ce cette ces "
-    "il elle ils elles on se sa son ses leur leurs qui que dont où "
-    "el los las y o pero es son fue era ser ha han había en por para con su sus se lo al del una unos unas como "
-    "il lo gli i e è sono stato era essere ha hanno nel nella di da con su per che si al dal alla "
-    "os as um uma são foi ser tem no na nos nas ao à do da dos das com seu sua "
-    "het een en zijn was werd heeft hebben van op te voor met aan door om "
-    "и в во на с со к ко по о об от до за из у а но или что как это его ее её их он она они мы вы я бы же ли".split()
+    ["a", "an", "the", "and", "or", "but", "if", "then", "than", "that", "this", "these", "those", "there", "here", "it", "its", "itself", "he", "him", "his", "she", "her", "hers", "they", "them", "their", "theirs", "we", "us", "our", "ours", "you", "your", "yours", "i", "me", "my", "mine", "who", "whom", "whose", "which", "what", "when", "where", "why", "how", "is", "are", "was", "were", "be", "been", "being", "am", "do", "does", "did", "doing", "done", "have", "has", "had", "having", "will", "would", "shall", "should", "can", "could", "may", "might", "must", "of", "in", "on", "at", "to", "from", "by", "with", "as", "for", "into", "onto", "about", "over", "under", "up", "down", "out", "off", "through", "during", "after", "before", "between", "also", "such", "so", "too", "very", "just", "even", "both", "each", "either", "any", "some", "all", "most", "more", "much", "many", "other", "others", "another", "same", "own", "one's", "it's", "that's", "there's", "he's", "she's", "they're", "we're", "you're", "i'm", "i've", "we've", "they've", "upon", "per", "via", "within", "among", "anyone", "someone", "everyone", "anybody", "somebody", "everybody", "one", "however", "therefore", "thus", "while", "whereas", "because", "since", "although", "though", "until", "whether", "yet", "still", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "eines", "und", "oder", "aber", "ist", "sind", "war", "waren", "wird", "werden", "wurde", "wurden", "hat", "haben", "hatte", "im", "am", "zum", "zur", "von", "vom", "bei", "mit", "nach", "aus", "auf", "für", "über", "unter", "durch", "als", "wie", "auch", "sich", "es", "sie", "er", "wir", "ihr", "le", "la", "les", "un", "une", "des", "du", "de", "et", "ou", "mais", "est", "sont", "été", "était", "être", "a", "ont", "avait", "au", "aux", "dans", "sur", "pour", "par", "avec", "ce", "cette", "ces", "il", "elle", "ils", "elles", "on", "se", "sa", "son", "ses", "leur", "leurs", "qui", "que", "dont", "où", "el", "los", "las", "y", "o", "pero", "es", "son", "fue", "era", "ser", "ha", "han", "había", "en", "por", "para", "con", "su", "sus", "se", "lo", "al", "del", "una", "unos", "unas", "como", "il", "lo", "gli", "i", "e", "è", "sono", "stato", "era", "essere", "ha", "hanno", "nel", "nella", "di", "da", "con", "su", "per", "che", "si", "al", "dal", "alla", "os", "as", "um", "uma", "são", "foi", "ser", "tem", "no", "na", "nos", "nas", "ao", "à", "do", "da", "dos", "das", "com", "seu", "sua", "het", "een", "en", "zijn", "was", "werd", "heeft", "hebben", "van", "op", "te", "voor", "met", "aan", "door", "om", "и", "в", "во", "на", "с", "со", "к", "ко", "по", "о", "об", "от", "до", "за", "из", "у", "а", "но", "или", "что", "как", "это", "его", "ее", "её", "их", "он", "она", "они", "мы", "вы", "я", "бы", "же", "ли"]
 )
 """Words that only hold a sentence together. Negations stand in a list of their own."""
 
 NEGATIONS = frozenset(
-    "not never no none nobody nothing nowhere neither nor without cannot cant dont isnt hardly scarcely barely non lack lacks "
-    "lacked lacking unable absent nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder pas jamais "
-    "aucun aucune sans rien nunca jamás ningún ninguna ninguno nada sin tampoco não nem nenhum nenhuma sem mai "
-    "senza nessun nessuno nessuna niet geen nooit zonder не нет ни никогда без никто ничего nie bez".split()
+    ["not", "never", "no", "none", "nobody", "nothing", "nowhere", "neither", "nor", "without", "cannot", "cant", "dont", "isnt", "hardly", "scarcely", "barely", "non", "lack", "lacks", "lacked", "lacking", "unable", "absent", "nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "niemand", "nichts", "ohne", "weder", "pas", "jamais", "aucun", "aucune", "sans", "rien", "nunca", "jamás", "ningún", "ninguna", "ninguno", "nada", "sin", "tampoco", "não", "nem", "nenhum", "nenhuma", "sem", "mai", "senza", "nessun", "nessuno", "nessuna", "niet", "geen", "nooit", "zonder", "не", "нет", "ни", "никогда", "без", "никто", "ничего", "nie", "bez"]
 )
 """Words that turn what follows them; how far they reach is said in ``polarity.py``. A contraction in n't counts as well."""
 

@@ -1,6 +1,6 @@
 """Coverage: how much of a claim stands together in the evidence, sentence by sentence.
 
-Words that stand far apart carry less: what counts is the best single sentence and the best three in a row, half each.
+Words that stand far apart carry less: what counts are the best three sentences in a row, and the best single one.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _says_the_same(claim: Sentence, told: Sentence, but: str) -> bool:
     return len(wanted & told.stems) >= _SAME * len(wanted)
 
 
-def _alone(stem: str, here: bool, claim: Sentence, reading: Reading) -> bool:  # noqa: FBT001 - two states of one word
+def _alone(stem: str, here: bool, claim: Sentence, reading: Reading) -> bool:
     """Say whether no sentence of the passage with most of the claim's words has the word as the claim has it."""
     wanted = frozenset(claim.order)
     for index in reading.places.get(stem, ())[:_MAX_SENTENCES]:
@@ -76,7 +76,7 @@ def _alone(stem: str, here: bool, claim: Sentence, reading: Reading) -> bool:  #
     return True
 
 
-def _said(stem: str, negated: bool) -> str:  # noqa: FBT001 - as above
+def _said(stem: str, negated: bool) -> str:
     return f"not {stem}…" if negated else f"{stem}…"
 
 

@@ -130,7 +130,8 @@ _NUMBER = re.compile(
         etwa|rund|environ|unos)[ ]|~[ ]?|≈[ ]?))?
     (?:(?P<before>us\$|[$€£¥₹₽]|(?<!\w)(?:usd|eur|gbp|chf|cad|aud|jpy|inr|cny|rmb))[ ]?)?
     (?:
-        (?P<sign>(?<![\w)])-)?
+        (?P<clock>(?<![\d:.,])(?:[01]?\d|2[0-4])(?::[0-5]\d(?![\d:])(?:[ ]?[ap]\.?m\b)?|[ ]?[ap]\.?m\b))
+      | (?P<sign>(?<![\w)])-)?
         (?P<digits>(?<![A-Za-z_\d.])\d+(?:['\u202f]\d{{3}}(?!\d)|[.,]\d+)*(?:[ ]\d{{3}}(?!\d))*)(?P<part>[½¼¾⅓⅔⅛]|[ ]?\d/\d(?![\d/]))?
         (?P<super>[⁰¹²³⁴-⁹]+|/\d{{1,2}}(?![\d/]))?
       | (?P<alone>[½¼¾⅓⅔⅛])
@@ -165,7 +166,13 @@ def quantities(folded: str) -> tuple[Quantity, ...]:
         at = dated.end
     found += _between(folded, at, len(folded))
     years = {reading.year for dated in named for reading in dated.readings if reading.year}
-    return (*found, *(Quantity(str(year), (float(year),), None, "", False, False, 0, 0) for year in sorted(years)))
+    return (*found, *(_year(year) for year in sorted(years)))
+
+
+def _year(year: int) -> Quantity:
+    return Quantity(
+        text=str(year), values=(float(year),), dimension=None, noun="", is_word=False, is_rough=False, start=0, end=0
+    )
 
 
 def _between(folded: str, start: int, end: int) -> list[Quantity]:
@@ -190,7 +197,9 @@ _RANGE_SIGNS = frozenset({"-", "to", "and", "or", "bis", "und", "à", "a", "y", 
 
 
 _AFTER_LETTER = re.compile(r"[a-z]-\Z")
-_POINTS_AT = re.compile(r"(?:passages?|contexts?|references?|sources?|documents?|citations?|results?|snippets?|according to|id) \Z")
+_POINTS_AT = re.compile(
+    r"(?:passages?|contexts?|references?|sources?|documents?|citations?|results?|snippets?|according to|id) \Z"
+)
 
 
 def _is_part_of_name(match: re.Match[str], text: str) -> bool:
@@ -228,7 +237,9 @@ def _quantity(match: re.Match[str], text: str, offset: int) -> Quantity | None:
     scale = math.prod(_SCALES[name] for name in re.findall(_BIG, match.group("scales") or ""))
     before, after = match.group("before"), match.group("after")
     dimension, factor = None, 1.0
-    if before:
+    if match.group("clock"):
+        dimension = "time of day"
+    elif before:
         dimension = f"currency:{_CURRENCY[before]}"
         if after == "m":
             scale *= 1e6
@@ -249,7 +260,7 @@ def _quantity(match: re.Match[str], text: str, offset: int) -> Quantity | None:
     )
 
 
-def _is_weak(match: re.Match[str], value: float, has_noun: bool) -> bool:  # noqa: FBT001 - what stands around one number
+def _is_weak(match: re.Match[str], value: float, has_noun: bool) -> bool:
     if match.group("words"):
         return value <= _SMALL_WORD
     if _AFTER_LETTER.search(match.string, max(0, match.start() - 2), match.start()):
@@ -260,6 +271,8 @@ def _is_weak(match: re.Match[str], value: float, has_noun: bool) -> bool:  # noq
 def _values(match: re.Match[str]) -> tuple[float, ...]:
     if match.group("words"):
         return (_spelled(match.group("words")),)
+    if match.group("clock"):
+        return (_minutes(match.group("clock")),)
     if match.group("cjk"):
         value = chinese_number(match.group("cjk"))
         return () if value is None else (float(value),)
@@ -278,6 +291,17 @@ def _values(match: re.Match[str]) -> tuple[float, ...]:
         power = int(top.translate(_SUPERSCRIPTS))
         values = tuple(value**power for value in values if power <= 30 and value < 1e6)  # noqa: PLR2004 - beyond is no prose
     return tuple(-value for value in values) if match.group("sign") else values
+
+
+def _minutes(clock: str) -> float:
+    """Return a time of day in minutes after midnight: 5 pm is 17:00."""
+    parts = re.findall(r"\d+", clock)
+    hour, minute = int(parts[0]), int(parts[1]) if len(parts) > 1 else 0
+    if "p" in clock and hour < 12:  # noqa: PLR2004 - hours of half a day
+        hour += 12
+    if "a" in clock and hour == 12:  # noqa: PLR2004 - as above
+        hour = 0
+    return hour * 60.0 + minute
 
 
 def _readings(digits: str) -> tuple[float, ...]:

@@ -6,13 +6,15 @@ Whether that contradicts a claim is said in ``checks.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from spancheck_pipeline.evidence.text import is_no_space
-from spancheck_pipeline.grading.support.content import is_negation, stem, stems_of
+from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem, stems_of
 
 _FAILS = re.compile(r"(?:fail|refus|declin|neglect|omit|ceas|stopp?|prevent|forbid|forbade|prohibit|ban)\w{0,4}\Z")
-_NOT_REALLY = frozenset({("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely"), ("no", "matter"), ("not", "least")})
+_NOT_REALLY = frozenset(
+    {("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely"), ("no", "matter"), ("not", "least")}
+)
 _BREAK = re.compile(r"[,;:.!?()\"]|\bbut\b|\band\b|\baber\b|\bmais\b|\bpero\b|\bно\b")
 _REACH = 3
 """Content words that a negation reaches in its clause."""
@@ -37,7 +39,7 @@ def content_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tupl
             if (token, following) not in _NOT_REALLY and not _is_number_sign(token, following):
                 reach = _REACH
             continue
-        for stem_ in () if is_no_space(token[0]) else stems_of((token,)):
+        for stem_ in _stems_and_opposites(token):
             if reach:
                 turned.add(len(stems))
                 reach -= 1
@@ -47,6 +49,15 @@ def content_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tupl
     return tuple(stems), frozenset(turned)
 
 
+def _stems_and_opposites(token: str) -> Iterable[str]:
+    """Return a word's stem, also of one that only holds a sentence together, if it has an opposite: before, after."""
+    if is_no_space(token[0]):
+        return ()
+    if token in _SMALL_OPPOSITES:
+        return (stem(token),)
+    return stems_of((token,))
+
+
 def turns_unspaced(text: str) -> bool:
     """Say whether a sentence of a script without spaces holds a negation; what it reaches is not told."""
     return _UNSPACED.search(text) is not None
@@ -54,7 +65,7 @@ def turns_unspaced(text: str) -> bool:
 
 def _is_number_sign(token: str, following: str) -> bool:
     """Say whether ``no`` is the abbreviation of number: no. 5."""
-    return token == "no" and following[:1].isdigit()
+    return token == "no" and (following[:1].isdigit())
 
 
 _GROUPS = """
@@ -62,7 +73,9 @@ increase grow rise gain climb expand soar augment | decrease shrink fall decline
 increas growth higher more up | decreas lower less fewer down
 raise | lower cut
 before prior | after following
-minimum least min | maximum most max
+minimum min | maximum max
+least | most
+am a.m | pm p.m
 above over exceed | below under
 earlier earliest | later latest
 first | last final
@@ -142,6 +155,8 @@ def _opposites() -> dict[str, frozenset[str]]:
 
 OPPOSITES = _opposites()
 """Stem → stems that say the opposite, or another of a set of which only one holds."""
+
+_SMALL_OPPOSITES = frozenset(word for line in _GROUPS.split() for word in line.split() if word in STOP_WORDS)
 
 _UNSPACED_OPPOSITES = (
     ("增加", "减少"), ("上升", "下降"), ("增长", "下降"), ("之前", "之后"), ("以前", "以后"), ("最大", "最小"), ("最高", "最低"),

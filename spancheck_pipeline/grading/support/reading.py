@@ -53,7 +53,7 @@ def read(text: str) -> Reading:
         stems = frozenset(stems_of(token for token, _ in tokens))
         order, negated = content_in_order(folded, tokens)
         result.append(Sentence(original, folded, tokens, stems, order, negated))
-        for stem in stems:
+        for stem in stems.union(order):
             places.setdefault(stem, []).append(index)
     return Reading(tuple(result), {stem: tuple(found) for stem, found in places.items()})
 
@@ -131,11 +131,11 @@ def ask(claim: str) -> Asked:
             for token, start in sentence.tokens
             if is_no_space(token[0]) or not any(begin <= start < end for begin, end in taken)
         ]
-        said_words += [(token, stems) for token in loose if (stems := tuple(stems_of((token,))))]
+        said_words += [(token, its) for token in loose if (its := tuple(stems_of((token,))))]
         numbers += [item for item in found if item.end]
         dated += when
     named = dict.fromkeys(name for sentence in reading.sentences for name in names(sentence.original))
-    stems = frozenset(stem for _, its in said_words for stem in its)
+    stems = frozenset(stem for _, found_stems in said_words for stem in found_stems)
     return Asked(
         text=claim,
         sentences=reading.sentences,

@@ -1,0 +1,86 @@
+"""no_pii: what fails, what a suite allows, and that no value stands in a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from spancheck_pipeline.evidence.case import Case
+from spancheck_pipeline.evidence.run import CapturedRow, Output
+from spancheck_pipeline.grading.evaluate import grade_row
+from spancheck_pipeline.grading.grader import spec_of
+from spancheck_pipeline.grading.graders.no_pii import NoPii
+from spancheck_pipeline.grading.score import Outcome, Score
+
+LEAK = "Write to jane.roe@example.org or call +49 30 901820."
+
+
+def graded(grader: NoPii, answer: str = LEAK, *, question: Any = "?", passages: Sequence[str] = ()) -> Score:
+    case = Case("q1", question)
+    output = Output.model_validate({"answer": answer, "contexts": list(passages)})
+    row = CapturedRow(case_id="q1", question_digest=case.question_digest, output=output)
+    return grade_row(grader, case, row)
+
+
+def test_a_clean_answer_passes() -> None:
+    assert graded(NoPii(), "The notice period is 30 days.").outcome is Outcome.PASS
+
+
+def test_a_leak_fails_with_kinds_and_places_and_without_the_value() -> None:
+    score = graded(NoPii())
+    assert (score.outcome, score.reason_code) == (Outcome.FAIL, "pii_found")
+    assert [finding.grade for finding in score.findings] == ["email", "phone"]
+    assert "jane" not in repr(score)
+    assert "901820" not in repr(score)
+
+
+def test_an_empty_answer_holds_nothing() -> None:
+    assert graded(NoPii(), "").outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "allow", [("Jane.Roe@example.org", "+49 (30) 90 18 20"), ("@example.org", "004930901820", "+4930901820")]
+)
+def test_the_companys_own_values_are_allowed_whatever_their_spelling(allow: tuple[str, ...]) -> None:
+    assert graded(NoPii(allow=allow)).outcome is Outcome.PASS
+
+
+def test_kinds_can_be_chosen() -> None:
+    assert [finding.grade for finding in graded(NoPii(kinds=("phone",))).findings] == ["phone"]
+    with pytest.raises(ValueError, match="no kind 'phon'"):
+        NoPii(kinds=("phon",))
+
+
+def test_what_stands_in_the_question_or_the_passages_is_told_apart_and_fails_unless_the_suite_says_else() -> None:
+    question = {"text": "Is +49 30 901820 right?", "n": 1}
+    passages = ["Contact: jane.roe@example.org"]
+    score = graded(NoPii(), question=question, passages=passages)
+    assert score.outcome is Outcome.FAIL
+    assert [finding.reason.rpartition("; ")[2] for finding in score.findings] == [
+        "it stands in the passages.",
+        "it stands in the question.",
+    ]
+    half = graded(NoPii(allow_from=("question",)), question=question, passages=passages)
+    assert [finding.outcome for finding in half.findings] == [Outcome.FAIL, Outcome.NOT_APPLICABLE]
+    assert half.outcome is Outcome.FAIL
+    both = graded(NoPii(allow_from=("question", "contexts")), question=question, passages=passages)
+    assert both.outcome is Outcome.PASS
+    assert len(both.findings) == 2
+
+
+def names(text: str) -> list[tuple[str, int, int]]:
+    """A detector of one name."""
+    at = text.find("Jane Roe")
+    return [("person", at, at + 8)] if at >= 0 else []
+
+
+def test_a_further_detector_can_be_added_and_is_part_of_the_spec() -> None:
+    score = graded(NoPii(detector=names), "Ask Jane Roe.")
+    assert [(finding.grade, finding.answer_start) for finding in score.findings] == [("person", 4)]
+    assert spec_of(NoPii(detector=names)).digest != spec_of(NoPii()).digest
+
+
+def test_the_number_plans_are_part_of_the_spec() -> None:
+    assert "phonenumbers" in spec_of(NoPii()).data
