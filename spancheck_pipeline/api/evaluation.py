@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from spancheck_pipeline.api.capturing import manifest_of, new_run_id
-from spancheck_pipeline.api.run import CaseResult, Run, grade_case
+from spancheck_pipeline.api.run import CaseResult, Run, distinct, grade_case
 from spancheck_pipeline.capture.engine import run_capture
 from spancheck_pipeline.clients.target import load_callable
 from spancheck_pipeline.decision.suite import Suite, Target
@@ -54,7 +54,7 @@ def evaluate(  # noqa: PLR0917 - the earlier library's signature
     Raises:
         UsageError: for cases with the same id, graders with the same name, or settings that cannot be.
     """
-    checked = [as_grader(item) for item in (default_graders() if graders is None else graders)]
+    checked = distinct([as_grader(item) for item in (default_graders() if graders is None else graders)])
     asked = _cases(cases)
     settings = _suite(
         suite,

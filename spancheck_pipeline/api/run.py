@@ -323,7 +323,7 @@ class Run:
 
     def rescore(self, graders: Iterable[Any]) -> Run:
         """Return a run of the same outputs under other graders. Nothing is called."""
-        checked = _distinct([as_grader(item) for item in graders])
+        checked = distinct([as_grader(item) for item in graders])
         results = []
         for result in self.results:
             case, row = result.as_case(), result.captured()
@@ -536,7 +536,8 @@ def priced(run: Run, pricing: Pricing | None) -> Run:
     return run
 
 
-def _distinct(graders: list[Grader]) -> list[Grader]:
+def distinct(graders: list[Grader]) -> list[Grader]:
+    """Return graders as they are, or raise ``UsageError`` where two have the same name."""
     names = [grader.name for grader in graders]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"two graders are called {twice[0]!r}; give each its own name")

@@ -9,6 +9,8 @@ INSTANCE_SETTINGS = """\
 # Settings of this project's Dagster instance. This file is written once and is yours to change.
 telemetry:
   enabled: false
+nux:
+  enabled: false  # no dialog that asks for an e-mail address
 run_monitoring:
   enabled: true
   start_timeout_seconds: 180

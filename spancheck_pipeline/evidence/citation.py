@@ -89,7 +89,8 @@ _MASK = re.compile(
 _MARKERS = re.compile(
     r"""
       (?<![\w)\]])(?<!\\)\[
-      (?P<source>(?:[Ss]ource|[Ss]rc|[Rr]ef|[Dd]oc|[Dd]ocument|[Pp]assage|[Cc]itation|SOURCE)s?[ ]?:[ ]?[^\[\]\n]{1,200})\]
+      (?P<source>(?:[Ss]ource|[Ss]rc|[Rr]ef|[Dd]oc|[Dd]ocument|[Pp]assage|[Cc]itation|SOURCE)s?
+      [ ]?:[ ]?[^\[\]\n]{1,200})\]
     | \[(?P<many>\^?(?:[A-Za-z]{2,12}[ _-]?)?\d{1,3}
       (?:[ ]?[,;–‒—-][ ]?\^?(?:[A-Za-z]{2,12}[ _-]?)?\d{1,3}){0,30})\]
     | \[\^(?P<note>[A-Za-z][\w-]{0,30})\]
@@ -114,9 +115,9 @@ def masked(text: str) -> str:
 def markers(answer: str, known: Sequence[str] | None = None) -> tuple[Marker, ...]:
     """Return the inline markers of an answer in order. Linear in the answer.
 
-    Read are ``[1]``, ``[1, 2]``, ``[1-3]``, ``[^1]``, ``[doc1]``, ``(doc1)``, ``【4:0†file.pdf】``, ``¹``, ``<sup>1</sup>``,
-    ``[Source: X]``, ``<cite id="s1">…</cite>`` and 【《…》】. ``known`` are ids that exist: with it also ``[some-id]`` is
-    a marker where ``some-id`` is one of them.
+    Read are ``[1]``, ``[1, 2]``, ``[1-3]``, ``[^1]``, ``[doc1]``, ``(doc1)``, ``【4:0†file.pdf】``, ``¹``,
+    ``<sup>1</sup>``, ``[Source: X]``, ``<cite id="s1">…</cite>`` and 【《…》】. ``known`` are ids that exist: with it
+    also ``[some-id]`` is a marker where ``some-id`` is one of them.
 
     >>> [(m.ids, m.start, m.end) for m in markers("Notice is 30 days [1][2-4]. x[3] is an index.")]
     [(('1',), 18, 21), (('2', '3', '4'), 21, 26)]
@@ -157,8 +158,7 @@ def _is_index(text: str, start: int) -> bool:
     before = re.search(r"[\w)]{1,3}\Z", text[max(0, start - 3) : start])
     if before is None:
         return False
-    name = before.group()
-    return len(name) == 1 and (start < 2 or not text[start - 2].isdigit()) and name.isalpha()  # noqa: PLR2004 - what is before the name
+    return len(before.group()) == 1 and before.group().isalpha()
 
 
 def _ids(inner: str) -> tuple[str, ...]:

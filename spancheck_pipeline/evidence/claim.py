@@ -91,11 +91,12 @@ def claim_spans(answer: str) -> tuple[Span, ...]:
 
 
 _LEAD_IN = re.compile(
-    r"(?:(?:here|these|the following|below|key|some|several|there are|based on|according to)\b.{0,160}|[^.!?]{0,80}):\s*\Z",
+    r"(?:(?:here|these|the following|below|key|some|several|there are|based on|according to)\b.{0,160}"
+    r"|[^.!?]{0,80}):\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _PLEASANTRY = re.compile(
-    r"(?:(?:i hope|let me know|feel free|please let|thank you|thanks|sure|certainly|of course|you're welcome)\b.{0,120})\Z",
+    r"(?:i hope|let me know|feel free|please let|thank you|thanks|sure|certainly|of course|you're welcome)\b.{0,120}\Z",
     re.IGNORECASE | re.DOTALL,
 )
 

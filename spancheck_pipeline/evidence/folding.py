@@ -47,7 +47,8 @@ _BLOCK = re.compile(
 _SPECIAL = re.compile(
     rf"""
       (?P<wrap>(?<=[^\W\d_])[-\xad\u2010\u2011][ \t]{{0,80}}\r?\n[ \t]{{0,80}}(?=[^\W\d_]))
-    | (?P<ref>[ ]?(?:\[\^?\d{{1,3}}(?:[ ]?[,;–-][ ]?\^?\d{{1,3}}){{0,20}}\](?!\()|【[\d:]{{1,9}}(?:†[^【】\n]{{0,120}})?】))
+    | (?P<ref>[ ]?(?:\[\^?\d{{1,3}}(?:[ ]?[,;–-][ ]?\^?\d{{1,3}}){{0,20}}\](?!\()
+      |【[\d:]{{1,9}}(?:†[^【】\n]{{0,120}})?】))
     | (?P<space>\s{{2,}}|[^\S ])
     | (?P<script><su[pb]>[ ]?[^<>\s]{{1,12}}[ ]?</su[pb]>)
     | (?P<tag></?(?:{_TAGS})(?:[\s/][^<>]{{0,400}})?>|<!--[^<>]{{0,400}}-->)
@@ -68,7 +69,8 @@ _LINE_START = re.compile(r"[ \t]*(?:(?:[-*+•·‣◦▪▫●○■□–—]|
 _RULE_LINE = re.compile(r"[ \t]*[|:=-][ \t|:=-]{2,400}(?=[\r\n]|\Z)")
 _NEWLINE = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _PLAIN = re.compile(
-    r"(?![ #+])(?:[A-Za-z0-9.,;:()?!%$/=+\"@#]| (?! )|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])|(?<=[A-Za-z])'(?=[A-Za-z]))*(?<! )\Z"
+    r"(?![ #+])(?:[A-Za-z0-9.,;:()?!%$/=+\"@#]| (?! )|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])"
+    r"|(?<=[A-Za-z])'(?=[A-Za-z]))*(?<! )\Z"
 )
 _SUPER_DIGITS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 _SUB_DIGITS = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
@@ -138,7 +140,7 @@ _CUTTING_PREFIX = re.compile(
 )
 
 
-def starts_token(text: str, at: int) -> bool:
+def starts_token(text: str, at: int) -> bool:  # noqa: PLR0911 - one return a rule
     """Say whether a token starts at a place, so that a quote may start there.
 
     Inside a token are: letters and digits side by side; the point or comma of a number; the dash of a range; a minus
@@ -204,11 +206,11 @@ def _word_length(text: str, at: int) -> int:
 
 @remember(CACHE_CHARS)
 def fold(text: str) -> Folded:
-    """Return a text as a reader sees it, with the way back. Kept, so that each distinct passage is folded once.
+    r"""Return a text as a reader sees it, with the way back. Kept, so that each distinct passage is folded once.
 
     Linear in the text.
 
-    >>> folded = fold("Either **party** may “termi-\\nnate” it.")
+    >>> folded = fold("Either **party** may “termi-\nnate” it.")
     >>> folded.text
     'either party may "terminate" it.'
     >>> folded.original(7, 12)
@@ -219,7 +221,7 @@ def fold(text: str) -> Folded:
 
 @remember(CACHE_CHARS // 4)
 def fold_keeping_wraps(text: str) -> Folded:
-    """Return the other reading of a text with line-wrap hyphens: ``long-\\nterm`` as ``long-term``."""
+    r"""Return the other reading of a text with line-wrap hyphens: ``long-\nterm`` as ``long-term``."""
     return _Folder(text, joins_wraps=False).run()
 
 
@@ -242,7 +244,7 @@ class _Folder:
     def run(self) -> Folded:
         text = self.text
         if _PLAIN.match(text):
-            return Folded(text.lower(), False, [0], [0], [len(text)], [True])
+            return Folded(text.lower(), _folded=[0], _start=[0], _end=[len(text)], _even=[True])
         at = self.line_start(0)
         search = _SPECIAL.search
         while match := search(text, at):
@@ -253,7 +255,7 @@ class _Folder:
             self.plain(at, len(text))
         return Folded("".join(self.out).rstrip(" "), self.has_wraps, self.folded, self.start, self.end, self.even)
 
-    def special(self, match: re.Match[str]) -> int:
+    def special(self, match: re.Match[str]) -> int:  # noqa: C901 - one branch a kind of special place
         """Fold one special place and return where to go on."""
         start, end = match.span()
         kind = match.lastgroup or ""
@@ -398,10 +400,10 @@ class _Folder:
             self.last = " "
 
     def segment(self, start: int, end: int, *, even: bool) -> None:
-        if even and self.even and self.even[-1] and self.end[-1] == start:
-            if self.start[-1] + self.size - self.folded[-1] == start:
-                self.end[-1] = end
-                return
+        goes_on = even and self.even and self.even[-1] and self.end[-1] == start
+        if goes_on and self.start[-1] + self.size - self.folded[-1] == start:
+            self.end[-1] = end
+            return
         self.folded.append(self.size)
         self.start.append(start)
         self.end.append(end)
@@ -499,7 +501,7 @@ def _compose(cluster: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _expand(char: str) -> str:
-    """Return the compatibility decomposition of a character, but of none that is a superscript, subscript or fraction."""
+    """Return a character's compatibility decomposition; superscripts, subscripts and fractions are left as they are."""
     decomposition = unicodedata.decomposition(char)
     if not decomposition or decomposition.startswith(("<super>", "<sub>", "<fraction>")):
         return char

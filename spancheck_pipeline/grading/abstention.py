@@ -111,6 +111,7 @@ class _Reading:
     assertions: int = 0
     asserts_first: bool = False
     concludes: bool = False
+    moralizes: bool = False
     cue: tuple[int, int] | None = None
 
     @property
@@ -124,6 +125,8 @@ class _Reading:
             kind = "answered"
         elif self.refuses and (not self.declines or not self.assertions):
             kind = "refused" if self.refuses and not self.asserts_first else "partial"
+        elif self.assertions and self.moralizes and not self.asserts_first:
+            kind = "refused"
         elif self.assertions:
             kind = "partial" if self.asserts_first else "hedged"
         else:
@@ -143,6 +146,7 @@ def _read(flat: str, spans: Sequence[Span], book: Phrasebook, patterns: Sequence
     reading = _Reading(book.language)
     for span in spans:
         _read_sentence(flat, span, book, patterns, reading)
+    reading.moralizes = reading.declines > 0 and book.safety.search(flat) is not None
     return reading
 
 

@@ -1,7 +1,8 @@
 """The phrasebook: one language's ways of declining, compiled from its data file.
 
-What the matches mean together lives in ``abstention.py``; which language a text is in, in ``language.py``. The data files (``abstention_patterns/*.toml``) hold RE2
-patterns, so that no answer can make them slow; the first comment of ``en.toml`` explains their tables.
+What the matches mean together lives in ``abstention.py``; which language a text is in, in ``language.py``. The data
+files (``abstention_patterns/*.toml``) hold RE2 patterns, so that no answer can make them slow; the first comment of
+``en.toml`` explains their tables.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Phrasebook:
     decline: tuple[Phrase, ...]
     refuse: tuple[Phrase, ...]
     neutral: tuple[Phrase, ...]
+    safety: Any
+    """Words that make a text that declines and goes on a refusal and no hedge."""
     condition: Any
     """Words before a phrase that make it a condition or a relative clause, so that it declines nothing."""
     relative: Any
@@ -124,6 +127,7 @@ def phrasebook(language: str) -> Phrasebook:
         decline=compiled(data["decline"]),
         refuse=compiled(data.get("refuse", {})),
         neutral=compiled(data.get("neutral", {})),
+        safety=_wrapped(_filled(_either(data.get("safety", [])) or _NEVER, words), edge),
         condition=_wrapped(_filled(_either(data["condition"]) or _NEVER, words), edge),
         relative=_wrapped(_filled(_either(data.get("relative", [])) or _NEVER, words), edge),
         after=_compile(rf"^\s*(?:{_filled(_either(data.get('after', [])) or _NEVER, words)})"),
@@ -168,7 +172,7 @@ def _either(items: Iterable[str]) -> str:
 
 def _filled(pattern: str, words: Mapping[str, str]) -> str:
     """Put the named word lists in place, and let a blank stand for any run of blanks."""
-    for _ in range(3):
+    for _ in range(4):
         pattern = re.sub(r"\{([a-z_]+)\}", lambda match: words[match.group(1)], pattern)
     return pattern.replace(" ", r"\s+")
 

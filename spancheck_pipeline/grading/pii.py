@@ -1,8 +1,8 @@
 """Personal data in a text: candidates by linear patterns, decided by validators that know the number plans.
 
 A number counts only when its check digits or number plan say that it can be one, and, where order and part numbers
-look the same, when a word near it says what it is. National ids live in ``pii_kinds.toml``, the words in ``pii_cues.toml``; what a find means for a
-score lives in ``graders/no_pii.py``.
+look the same, when a word near it says what it is. National ids live in ``pii_kinds.toml``, the words in
+``pii_cues.toml``; what a find means for a score lives in ``graders/no_pii.py``.
 """
 
 from __future__ import annotations
@@ -44,18 +44,14 @@ AFTER: Final = 24
 """Characters before and after a number in which a cue counts; what makes it another sort of number stands nearer."""
 
 REGIONS: Final = (
-    "US", "GB", "DE", "FR", "ES", "IT", "NL", "PL", "PT", "BE", "CH", "AT", "SE", "DK", "NO", "FI", "IE", "CZ", "RU", "TR",
-    "BR", "MX", "AR", "IN", "CN", "JP", "KR", "AU", "NZ", "ZA", "EG", "AE", "SA", "IL", "SG",
+    "US", "GB", "DE", "FR", "ES", "IT", "NL", "PL", "PT", "BE", "CH", "AT", "SE", "DK", "NO", "FI", "IE", "CZ", "RU",
+    "TR", "BR", "MX", "AR", "IN", "CN", "JP", "KR", "AU", "NZ", "ZA", "EG", "AE", "SA", "IL", "SG",
 )  # fmt: skip
 """Where a phone number without a country code may be from, when a cue says that it is one."""
 
 _LOCAL = r"\p{Latin}\p{Cyrillic}\p{Greek}\p{Arabic}\p{Hebrew}\p{Devanagari}"
-_EMAIL = _compile(
-    rf"[{_LOCAL}\pN._%+'-]+(?:@|\s?[(\[](?:at|@)[)\]]\s?)(?:[\pL\pN-]+(?:\.|\s?[(\[](?:dot|\.)[)\]]\s?))+[{_LOCAL}][{_LOCAL}]+"
-)
-_NOT_TLD = frozenset(
-    "png jpg jpeg gif svg webp bmp ico js ts css json xml html htm py txt md pdf zip service local".split()
-)
+_AT, _DOT = r"(?:@|\s?[(\[](?:at|@)[)\]]\s?)", r"(?:\.|\s?[(\[](?:dot|\.)[)\]]\s?)"
+_EMAIL = _compile(rf"[{_LOCAL}\pN._%+'-]+{_AT}(?:[\pL\pN-]+{_DOT})+[{_LOCAL}][{_LOCAL}]+")
 _IBAN = _compile(r"\b[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,4})?\b")
 _IPV4 = _compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
 _IPV6 = _compile(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}")
@@ -90,10 +86,13 @@ def _file(name: str) -> dict[str, Any]:
     return tomllib.loads((resources.files("spancheck_pipeline.grading") / f"{name}.toml").read_text("utf-8"))
 
 
+_NOT_TLD = frozenset(_file("pii_cues")["file_endings"])
 _PHONE_CUES, _OTHER_CUES, _IP_CUES = _cues("phone"), _cues("other"), _cues("address")
 _VERSION_CUES = _cued("version", r"\s*$")
 _HOME = _cued(
-    "home", r" (?:[\pL\d.'-]+,? ){0,6}?(?:\d[\pL\d/-]{0,5},? [\pL.' -]{3,60}|[\pL.' -]{3,60} \d[\pL\d/-]{0,5})", before="(?i)"
+    "home",
+    r" (?:[\pL\d.'-]+,? ){0,6}?(?:\d[\pL\d/-]{0,5},? [\pL.' -]{3,60}|[\pL.' -]{3,60} \d[\pL\d/-]{0,5})",
+    before="(?i)",
 )
 _BIRTH = _cued(
     "birth",
@@ -103,7 +102,8 @@ _BIRTH = _cued(
 )
 _PASSPORT = _cued(
     "passport",
-    r"[\s:]*(?:no\.?|nr\.?|number|nummer|num[eé]ro|número|n[°ºo]\.?|号码|番号|번호)?[\s:]*(?:is |ist )?([A-Z]{0,2}\d{6,9}[A-Z]?)\b",
+    r"[\s:]*(?:no\.?|nr\.?|number|nummer|num[eé]ro|número|n[°ºo]\.?|号码|番号|번호)?[\s:]*(?:is |ist )?"
+    r"([A-Z]{0,2}\d{6,9}[A-Z]?)\b",
     before="(?i)",
 )
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 from spancheck_pipeline.evidence.folding import ends_token, find_tokens, starts_token
 from spancheck_pipeline.evidence.text import (
@@ -75,8 +76,9 @@ HIDES = re.compile(
     r"(?<!\w)(?:not|never|no|nor|neither|none|nobody|nothing|nowhere|without|cannot|unless|except|excepting|excluding|"
     r"excludes?|only|provided|barring|hardly|scarcely|rarely|seldom|fails?|failed|refuses?|refused|lacks?|unlikely|"
     r"impossible|prohibited|forbidden|subject to|other than|save for|as long as|if|denie[sd]|deny|false|untrue|\w+n't|"
-    r"nicht|kein\w*|nie|niemals|ohne|außer|sofern|nur|weder|ne|n'\w+|pas|jamais|sans|sauf|aucune?|ni|nunca|jamás|sin|salvo|excepto|"
-    r"ningun\w*|ningún|ninguna|não|nem|sem|exceto|mai|senza|tranne|salvo|nessun\w*|niet|geen|nooit|zonder|behalve|tenzij|"
+    r"nicht|kein\w*|nie|niemals|ohne|außer|sofern|nur|weder|ne|n'\w+|pas|jamais|sans|sauf|aucune?|ni|nunca|jamás|sin|"
+    r"salvo|excepto|"
+    r"ningun\w*|ningún|não|nem|sem|exceto|mai|senza|tranne|nessun\w*|niet|geen|nooit|zonder|behalve|tenzij|"
     r"не|нет|ни|никогда|без|кроме|если)(?!\w)"
     r"|[不没無无非未]|ない|ません|除非|除了|ไม่"
 )
@@ -84,7 +86,8 @@ HIDES = re.compile(
 
 _QUALIFIES = re.compile(
     r"(?<!\w)(?:except|excepting|excluding|unless|only if|only when|only where|only after|provided|"
-    r"providing that|but not|but only|but never|but no|other than|save for|save that|subject to|as long as|so long as|on condition|"
+    r"providing that|but not|but only|but never|but no|other than|save for|save that|subject to|as long as|so long as|"
+    r"on condition|"
     r"on the condition|with the exception|in no event|not including|barring|apart from|"
     r"notwithstanding|however,? not|though not|although not|if|"
     r"es sei denn|außer|sofern|ausgenommen|mit ausnahme|nur wenn|vorbehaltlich|sauf|excepté|à moins|à condition|hormis|"
@@ -204,7 +207,7 @@ def _elided(quote: Quote, folded: Folded) -> Match | None:
         chain = _chain(fragments, folded, at)
         if chain is not None:
             span = folded.original(chain[0].start, chain[-1].end)
-            gaps = (folded.text[left.end : right.start] for left, right in zip(chain, chain[1:], strict=False))
+            gaps = (folded.text[left.end : right.start] for left, right in pairwise(chain))
             hidden = next((found.group() for gap in gaps if (found := HIDES.search(gap))), "")
             if not hidden:
                 return Match(grade=Provenance.ELIDED, span=span)

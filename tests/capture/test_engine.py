@@ -186,6 +186,30 @@ def test_a_call_that_hangs_is_an_error_row_and_frees_its_place():
     assert summary.abandoned == 4  # two attempts in each of two passes
 
 
+HANGING = """
+import time
+from spancheck_pipeline.capture.attempts import CaptureSettings
+from spancheck_pipeline.capture.engine import run_capture
+from spancheck_pipeline.clients.target import load_callable
+from spancheck_pipeline.evidence.case import Case
+from spancheck_pipeline.storage.journal import MemoryJournal
+
+async def hang_async(question):
+    time.sleep(120)
+
+for system in (lambda question: time.sleep(120), hang_async):
+    summary = run_capture([Case("q", "?")], load_callable(system), epochs=1, journal=MemoryJournal(),
+                          settings=CaptureSettings(timeout_s=0.05, retries=0))
+    print(summary.errors)
+"""
+
+
+def test_a_call_that_hangs_does_not_hold_up_the_end_of_the_process():
+    done = subprocess.run([sys.executable, "-c", HANGING], check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout == 2 * "{'TimeoutError': 1}\n"
+    assert done.stderr == ""
+
+
 def test_a_system_that_raises_system_exit_is_an_error_row_not_our_exit():
     def system(question):
         raise SystemExit(1)
@@ -256,7 +280,10 @@ class BackwardClock:
 def test_a_clock_that_goes_back_makes_no_row_end_before_it_began():
     journal = MemoryJournal()
     capture(Flaky({"Question 0?": 99}), cases(3), journal=journal, clock=BackwardClock())
-    first = {row.key: row for row in journal.rows(journal.recorded_keys())}["q0", 0]
+    rows = {row.key: row for row in journal.rows(journal.recorded_keys())}
+    first, other = rows["q0", 0], rows["q1", 0]
+    # the time of day is looked at once, so that a row is as long as its call
+    assert (other.finished_at - other.started_at).total_seconds() * 1000 == pytest.approx(other.latency_ms, abs=0.01)
     # in a later session the time of day is before that of the first
     later = MemoryJournal()
     later.append(first, pass_number=1)

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from scenario import Project, cases_of
+
 from spancheck_pipeline.cli.main import main
 
 

@@ -113,6 +113,14 @@ def test_latency_and_cost_are_paired_over_answered_cases():
     assert (found.cost_usd.value, found.cost_usd.low) == (2.0, None)  # no spread to judge by
 
 
+def test_the_time_of_a_failed_call_is_not_an_answers_latency():
+    outcomes = dict.fromkeys("ab", "pass")
+    timed_out = RowFacts(case_id="b", answered=False, error_class="TimeoutError", latency_ms=60_000.0)
+    old = run(outcomes, rows=rows({"a": 100.0, "b": 100.0}))
+    found = compared(run(outcomes, rows=[*rows({"a": 110.0}), timed_out]), old)
+    assert (found.latency_ms.value, found.latency_ms.n) == (10.0, 1)
+
+
 def test_costs_under_other_prices_are_not_compared():
     outcomes = {"a": "pass"}
     found = compared(run(outcomes, prices_digest="p1"), run(outcomes, prices_digest="p2"))

@@ -112,7 +112,8 @@ def test_2999_of_3000_fails_a_threshold_of_one():
 
 
 @pytest.mark.parametrize(
-    ("n_pass", "n", "threshold"), [(19, 20, 0.95), (7, 10, 0.7), (29, 50, 0.58), (57, 100, 0.57), (3, 10, 0.3)]
+    ("n_pass", "n", "threshold"),
+    [(19, 20, 0.95), (7, 10, 0.7), (29, 50, 0.58), (57, 100, 0.57), (18, 20, 0.9), (11, 20, 0.55)],
 )
 def test_a_threshold_means_the_decimal_that_was_written(n_pass, n, threshold):
     assert answer(counts(n_pass, n - n_pass), threshold).answer is Answer.PASS
@@ -154,9 +155,14 @@ def test_flaky_cases_count_against_the_threshold():
 def test_the_unmeasured_decide_only_when_they_could_turn_the_answer():
     assert answer(counts(97, 1, unmeasured=2), 0.95).answer is Answer.PASS  # 97 of 100 at the worst
     assert answer(counts(90, 8, unmeasured=2), 0.95).answer is Answer.FAIL  # 92 of 100 at the best
-    between = answer(counts(94, 4, unmeasured=2), 0.95)  # 94 to 96 of 100
-    assert between.answer is Answer.NOT_MEASURED
-    assert "quality is not what failed" in between.reason
+    for between in (answer(counts(94, 4, unmeasured=2), 0.95), answer(counts(93, 5, unmeasured=2), 0.95)):
+        assert between.answer is Answer.NOT_MEASURED  # 94 to 96, and 93 to 95 of 100
+        assert "quality is not what failed" in between.reason
+
+
+def test_what_is_not_measured_blocks():
+    decision = decide(document(cites=counts(94, 4, unmeasured=2)), GateSettings(min_pass_rate={"cites": 0.95}))
+    assert (decision.answer, decision.ok) == (Answer.NOT_MEASURED, False)
 
 
 def test_completion_always_gates_and_its_threshold_can_be_set():
@@ -302,6 +308,7 @@ def latency(p95, fast, slow, n_unknown=0):
         (latency(1000.0, 1000.0, 1000.0), Answer.PASS),
         (latency(1100.0, 1050.0, None, 9), Answer.FAIL),
         (latency(900.0, 880.0, None, 9), Answer.NOT_MEASURED),
+        (latency(1100.0, 990.0, None, 9), Answer.NOT_MEASURED),
         (latency(900.0, 880.0, 950.0, 2), Answer.PASS),
         (latency(None, None, None, 100), Answer.NOT_MEASURED),
     ],

@@ -1,7 +1,6 @@
 """A suite through the real Dagster and the real storage."""
 
 import json
-import os
 import sqlite3
 from collections import Counter
 from pathlib import Path
@@ -9,8 +8,8 @@ from pathlib import Path
 import dagster as dg
 import pyarrow.dataset as pads
 import pytest
-
 from scenario import Project, cases_of
+
 from spancheck_pipeline.api.deciding import read_decision
 from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records
 from spancheck_pipeline.definitions import build
@@ -275,8 +274,7 @@ def test_a_changed_grader_setting_makes_exactly_its_scores_another_code_version(
 
 NOISY = """
     import logging
-    import os
-    import subprocess
+        import subprocess
     import sys
     import warnings
 
@@ -350,7 +348,7 @@ def test_a_target_that_does_not_import_fails_the_step_without_its_text(project):
 
 def test_a_second_suite_has_its_own_assets_on_the_same_partitions(project):
     other = Project(project.folder / "other", name="second")
-    os.rename(other.suite_folder, project.folder / "datasets" / "second")
+    other.suite_folder.rename(project.folder / "datasets" / "second")
 
     definitions = build(project.environment)
 

@@ -15,12 +15,13 @@ from spancheck_pipeline.evidence.citation import Citation, Marker, resolve_marke
 from spancheck_pipeline.evidence.claim import Claim, claim_of, claim_spans, marked_claims
 from spancheck_pipeline.evidence.run import Context, Output
 from spancheck_pipeline.evidence.text import Span, fold, sentences
+from spancheck_pipeline.grading import phrasebook
 from spancheck_pipeline.grading.abstention import abstention_of
 from spancheck_pipeline.grading.grader import Evidence
 from spancheck_pipeline.grading.provenance import Difference, Match, Provenance, Quote, cut_warnings, locate, nearest
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
 from spancheck_pipeline.grading.shipped import ShippedGrader
-from spancheck_pipeline.grading.support import DEFAULT_THRESHOLD, Support, check_support, says_something
+from spancheck_pipeline.grading.support import DEFAULT_THRESHOLD, Support, check_support, data_versions, says_something
 
 SupportFn = Callable[[str, str], Any]
 """``(claim, evidence) -> (supported, value)``, or a ``Support``, or a bool: a judge in place of the word check."""
@@ -157,7 +158,9 @@ def _passage(context: Context, index: int) -> _Passage:
     return _Passage(name, context.text if context.text and context.text.strip() else None, aliases)
 
 
-def _place(citation: Citation, passages: Sequence[_Passage], named: Sequence[_Passage], rules: _Rules) -> _Place:
+def _place(  # noqa: PLR0911 - one return a rung
+    citation: Citation, passages: Sequence[_Passage], named: Sequence[_Passage], rules: _Rules
+) -> _Place:
     """Return the citation's grade and the passage that it rests on, in the documented order."""
     text = citation.quote if citation.quote and citation.quote.strip() else None
     source = citation.source_id
@@ -389,6 +392,11 @@ class CitationAccuracy(ShippedGrader):
                 raise ValueError(f"{label} must be in [0, 1], not {share}")
         if self.min_words < 1:
             raise ValueError(f"min_words must be at least 1, not {self.min_words}")
+
+    @property
+    def data_versions(self) -> Mapping[str, str]:
+        """Digests of the word lists that support and abstention are read with."""
+        return {**data_versions(), **phrasebook.data_versions()}
 
     def grade(self, evidence: Evidence) -> Score:
         """Return the share of citations that hold, with one finding per citation and per uncited claim."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from spancheck_pipeline.grading.support import checks
 from spancheck_pipeline.grading.support.coverage import covered
+from spancheck_pipeline.grading.support.lexicon import DIGEST
 from spancheck_pipeline.grading.support.reading import Asked, ask, read
 
 DEFAULT_THRESHOLD = 0.6
@@ -89,9 +90,14 @@ def _absent_words(asked: Asked, passages: Sequence[str]) -> str:
     return "the evidence does not have " + ", ".join(f"“{word}”" for word in absent[:5])
 
 
+def data_versions() -> dict[str, str]:
+    """Return the digest of the word lists, for the spec of a grader that checks support."""
+    return {"support/lexicon.toml": DIGEST}
+
+
 def says_something(text: str) -> bool:
     """Say whether a text has content that support could be checked for."""
     return not ask(text).is_empty
 
 
-__all__ = ["DEFAULT_THRESHOLD", "Support", "check_support", "says_something"]
+__all__ = ["DEFAULT_THRESHOLD", "Support", "check_support", "data_versions", "says_something"]

@@ -61,7 +61,7 @@ def untold_names(asked: Asked, passages: Sequence[str]) -> tuple[str, ...]:
 def number_objections(untold: Sequence[Quantity], passages: Sequence[str]) -> list[Objection]:
     """Return what the claim's numbers say against it: another number of the same kind, or none at all.
 
-    A small number in words (*two reasons*) and a bare digit object only where the evidence counts the same noun otherwise.
+    A small number in words (*two reasons*) and a bare digit object only where the evidence counts the same noun.
     """
     found: list[Objection] = []
     for claimed in untold:
@@ -129,18 +129,17 @@ _NEARLY_ALL = 0.8
 
 
 def _other_leading_name(asked: Asked, passage: str) -> tuple[str, str] | None:
-    """Return the first words of claim and evidence where two sentences differ in that only: John approved, Mary approved."""
+    """Return the first words of claim and evidence where two sentences differ in them: John approved, Mary approved."""
     told = vocabulary(passage)
     for claim in asked.sentences:
         mine = leading(claim.original)
         if mine is None or mine in told:
             continue
         others = claim.stems - {stem(mine)}
+        if len(others) < 2:  # noqa: PLR2004 - one word tells no sentence
+            continue
         for sentence in read(passage).sentences:
-            if (
-                len(others & sentence.stems) < _NEARLY_ALL * max(len(others), len(sentence.stems) - 1)
-                or len(others) < 2
-            ):
+            if len(others & sentence.stems) < _NEARLY_ALL * max(len(others), len(sentence.stems) - 1):
                 continue
             theirs = leading(sentence.original)
             if theirs is not None and stem(theirs) not in claim.stems and missing((mine,), told, frozenset()):

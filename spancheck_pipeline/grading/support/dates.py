@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from spancheck_pipeline.grading.support.lexicon import LEXICON
+
 
 class Date(NamedTuple):
     """A date as far as it is told; None where it is not."""
@@ -27,34 +29,25 @@ class Dated(NamedTuple):
     """Half-open, in code points of the folded text."""
 
 
-_MONTH_NAMES = (
-    "january jan januar janvier enero gennaio janeiro januari января январь",
-    "february feb februar février febrero febbraio fevereiro februari февраля февраль",
-    "march mar märz mars marzo março maart марта март",
-    "april apr avril abril aprile апреля апрель",
-    "may mai mayo maggio maio mei мая май",
-    "june jun juni juin junio giugno junho июня июнь",
-    "july jul juli juillet julio luglio julho июля июль",
-    "august aug août agosto augustus августа август",
-    "september sep sept septembre septiembre settembre setembro сентября сентябрь",
-    "october oct oktober okt octobre octubre ottobre outubro октября октябрь",
-    "november nov novembre noviembre novembro ноября ноябрь",
-    "december dec dezember dez décembre diciembre dicembre dezembro декабря декабрь",
-)
-MONTHS = {name: index + 1 for index, names in enumerate(_MONTH_NAMES) for name in names.split()}
+MONTHS = {
+    name: index + 1 for index, names in enumerate(LEXICON["months"].strip().splitlines()) for name in names.split()
+}
 
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _CHINESE = "[0-9〇零一二三四五六七八九十廿]"
 _DATE = re.compile(
     rf"""
-      (?<![\w.,/-])(?P<y1>[12]\d{{3}})[-/.](?P<m1>0?[1-9]|1[0-2])[-/.](?P<d1>3[01]|[12]\d|0?[1-9])(?:(?=t\d\d:)|(?![\w/-]))
+      (?<![\w.,/-])(?P<y1>[12]\d{{3}})[-/.](?P<m1>0?[1-9]|1[0-2])[-/.](?P<d1>3[01]|[12]\d|0?[1-9])
+      (?:(?=t\d\d:)|(?![\w/-]))
     | (?<![\w.,/-])(?P<a>3[01]|[12]\d|0?[1-9])[-/.](?P<b>3[01]|[12]\d|0?[1-9])[-/.](?P<y2>[12]\d{{3}}|\d\d)(?![\w/-])
     | (?<!\w)(?P<m3>{_MONTH})\.?[ ](?:the[ ])?(?P<d3>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w%])(?!\.\d)
       (?:,?[ ](?:of[ ])?(?P<y3>[12]\d{{3}})(?!\w))?
-    | (?<![\w.,])(?P<d4>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|er|º|°|\.)?[ ](?:of[ ]|de[ ]|day[ ]of[ ])?(?P<m4>{_MONTH})(?!\w)
+    | (?<![\w.,])(?P<d4>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|er|º|°|\.)?[ ](?:of[ ]|de[ ]|day[ ]of[ ])?
+      (?P<m4>{_MONTH})(?!\w)
       \.?(?:,?[ ](?:de[ ])?(?P<y4>[12]\d{{3}})(?!\w))?
     | (?<!\w)(?P<m5>{_MONTH})\.?,?[ ](?:of[ ]|de[ ])?(?P<y5>[12]\d{{3}})(?!\w)
-    | (?:(?P<y6>(?:[0-9]{{4}}|[〇零一二三四五六七八九]{{4}}))[ ]?年[ ]?)?(?P<m6>{_CHINESE}{{1,3}})[ ]?月(?:[ ]?(?P<d6>{_CHINESE}{{1,3}})[ ]?[日号])?
+    | (?:(?P<y6>(?:[0-9]{{4}}|[〇零一二三四五六七八九]{{4}}))[ ]?年[ ]?)?
+      (?P<m6>{_CHINESE}{{1,3}})[ ]?月(?:[ ]?(?P<d6>{_CHINESE}{{1,3}})[ ]?[日号])?
     """,
     re.VERBOSE,
 )
@@ -98,8 +91,8 @@ def _both_ways(first: int, second: int, year_text: str) -> tuple[Date, ...]:
     year = int(year_text)
     if len(year_text) == 2:  # noqa: PLR2004 - 26 is 2026, 87 is 1987
         year += 2000 if year < 70 else 1900  # noqa: PLR2004 - as POSIX reads two digits, near enough
-    ways = [Date(year, month, day) for day, month in ((first, second), (second, first)) if month <= 12]  # noqa: PLR2004 - months
-    return tuple(dict.fromkeys(ways))
+    ways = [Date(year, month, day) for day, month in ((first, second), (second, first))]
+    return tuple(dict.fromkeys(way for way in ways if way.month is not None and way.month <= 12))  # noqa: PLR2004 - months
 
 
 def chinese_number(text: str) -> int | None:

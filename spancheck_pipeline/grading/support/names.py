@@ -10,10 +10,9 @@ import re
 from spancheck_pipeline.evidence.text import fold, words
 from spancheck_pipeline.grading.support.content import STOP_WORDS
 from spancheck_pipeline.grading.support.dates import MONTHS
+from spancheck_pipeline.grading.support.lexicon import word_set
 
-_NEVER = frozenset(
-    ["i", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "mr", "mrs", "ms", "dr", "prof", "sir", "inc", "ltd", "corp", "co", "llc", "plc", "gmbh", "ag", "section", "article", "chapter", "yes", "no", "however", "according", "based", "additionally", "furthermore", "moreover", "overall", "reference", "answer", "note", "source", "context", "passage", "id", "document"]
-)
+_NEVER = word_set("no_names")
 _HABIT = 0.45
 """Above this share of capitalized words the text writes capitals by habit (German nouns, headlines)."""
 _PART = re.compile(r"[^\W\d_]{2,}")

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from spancheck_pipeline.grading.support.dates import chinese_number, dates
+from spancheck_pipeline.grading.support.lexicon import LEXICON, by_word
 
 
 class Quantity(NamedTuple):
@@ -24,7 +26,7 @@ class Quantity(NamedTuple):
     noun: str
     """The word after a bare number, else empty."""
     is_word: bool
-    """Whether it is written out and small (*two reasons*) or a bare digit: it counts only against another of its noun."""
+    """Whether it is small and written out (*two reasons*), or a bare digit: it counts only against one of its noun."""
     is_rough: bool
     """Whether the text says about, nearly, over …"""
     start: int
@@ -32,94 +34,21 @@ class Quantity(NamedTuple):
     """Half-open, in code points of the folded text."""
 
 
-_SMALL = {
-    word: value
-    for value, names in enumerate(
-        (
-            "zero", "one", "two zwei deux dos", "three drei trois tres", "four vier quatre cuatro", "five fünf cinq cinco",
-            "six sechs seis", "seven sieben sept siete", "eight acht huit ocho", "nine neun neuf nueve",
-            "ten zehn dix diez", "eleven elf onze once", "twelve zwölf douze doce", "thirteen", "fourteen vierzehn quatorze",
-            "fifteen fünfzehn quinze quince", "sixteen", "seventeen", "eighteen", "nineteen",
-        )
-    )
-    for word in names.split()
-}  # fmt: skip
-_TENS = {
-    word: (index + 2) * 10
-    for index, names in enumerate(
-        (
-            "twenty zwanzig vingt veinte", "thirty dreißig dreissig trente treinta", "forty vierzig quarante cuarenta",
-            "fifty fünfzig cinquante cincuenta", "sixty sechzig soixante sesenta", "seventy siebzig setenta",
-            "eighty achtzig ochenta", "ninety neunzig noventa",
-        )
-    )
-    for word in names.split()
-}  # fmt: skip
-_SCALES = {
-    "hundred": 1e2, "hundert": 1e2, "cent": 1e2, "thousand": 1e3, "tausend": 1e3, "mille": 1e3, "mil": 1e3,
-    "million": 1e6, "millions": 1e6, "millionen": 1e6, "mio": 1e6, "millón": 1e6, "millones": 1e6, "mn": 1e6,
-    "billion": 1e9, "billions": 1e9, "bn": 1e9, "milliarde": 1e9, "milliarden": 1e9, "mrd": 1e9, "milliard": 1e9,
-    "milliards": 1e9, "trillion": 1e12, "trillions": 1e12, "dozen": 12.0, "lakh": 1e5, "crore": 1e7, "k": 1e3,
-    "тысяч": 1e3, "миллион": 1e6, "миллиона": 1e6, "миллионов": 1e6, "миллиард": 1e9, "миллиарда": 1e9, "миллиардов": 1e9,
-    "万": 1e4, "亿": 1e8, "千": 1e3, "百": 1e2, "億": 1e8,
-}  # fmt: skip
-_CURRENCY = {
-    "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "€": "eur", "eur": "eur", "euro": "eur",
-    "euros": "eur", "£": "gbp", "gbp": "gbp", "pound sterling": "gbp", "pounds sterling": "gbp", "¥": "jpy", "jpy": "jpy",
-    "yen": "jpy", "円": "jpy", "元": "cny", "cny": "cny", "rmb": "cny", "yuan": "cny", "₹": "inr", "inr": "inr",
-    "rupees": "inr", "chf": "chf", "cad": "cad", "aud": "aud", "₽": "rub", "рублей": "rub", "cents": "cent",
-}  # fmt: skip
-_UNIT_NAMES: dict[str, dict[float, str]] = {
-    "percent": {1: "%|percent|per cent|pct|prozent|pourcent|por ciento|per cento|procent|процент|процентов|процента"},
-    "per mille": {1: "‰|promille"},
-    "mass": {
-        0.001: "mg|milligram|milligrams", 1: "g|gram|grams|gramm", 1000: "kg|kilo|kilos|kilogram|kilograms|kilogramm",
-        1e-6: "µg|μg|mcg|microgram|micrograms", 1e6: "tonne|tonnes|ton|tons|tonnen", 453.59237: "lb|lbs|pound|pounds",
-        28.349523125: "oz|ounce|ounces",
-    },
-    "length": {
-        0.001: "mm|millimeter|millimeters|millimetre|millimetres", 0.01: "cm|centimeter|centimeters|centimetre|centimetres",
-        1: "m|meter|meters|metre|metres|metern", 1000: "km|kilometer|kilometers|kilometre|kilometres", 0.0254: "inch|inches",
-        0.3048: "ft|foot|feet", 0.9144: "yd|yard|yards", 1609.344: "mi|mile|miles",
-    },
-    "area": {
-        1: "m²|sqm|square meters|square metres|square meter|square metre|quadratmeter", 1e6: "km²|square kilometers|square kilometres",
-        0.09290304: "sq ft|square feet|square foot|ft²", 4046.8564224: "acre|acres", 1e4: "ha|hectare|hectares|hektar",
-        2589988.110336: "square miles|square mile|sq mi",
-    },
-    "volume": {
-        0.001: "ml|milliliter|milliliters|millilitre|millilitres", 0.01: "cl", 0.1: "dl", 1: "l|liter|liters|litre|litres",
-        3.785411784: "gallon|gallons", 1000: "m³|cubic meters|cubic metres",
-    },
-    "time": {
-        0.001: "ms|millisecond|milliseconds", 1: "s|second|seconds|sec|secs|sekunde|sekunden", 60: "minute|minutes|min|mins|minuten",
-        3600: "h|hour|hours|hr|hrs|stunde|stunden|heure|heures|hora|horas|час|часа|часов|小时",
-        86400: "day|days|tag|tage|tagen|jour|jours|día|días|giorno|giorni|dia|dias|dag|dagen|день|дня|дней|天|日",
-        604800: "week|weeks|woche|wochen|semaine|semaines|semana|semanas|settimane|weken|неделя|недели|недель|周",
-    },
-    "months": {
-        1: "month|months|monat|monate|monaten|mois|mes|meses|mese|mesi|maand|maanden|месяц|месяца|месяцев|个月",
-        3: "quarters|quartale", 1200: "centuries", 120: "decade|decades|jahrzehnte",
-        12: "year|years|yr|yrs|jahr|jahre|jahren|an|ans|année|années|año|años|anno|anni|ano|anos|jaar|год|года|лет|年",
-    },
-    "celsius": {1: "°c|celsius|degrees celsius"},
-    "fahrenheit": {1: "°f|fahrenheit|degrees fahrenheit"},
-    "data": {1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
-    "energy": {1: "kwh", 1e3: "mwh", 1e6: "gwh"},
-    "power": {1: "w|watt|watts", 1e3: "kw|kilowatt|kilowatts", 1e6: "mw|megawatt|megawatts", 1e9: "gw|gigawatt|gigawatts"},
-    "speed": {1.609344: "mph|miles per hour", 1: "km/h|kph|kmh"},
-}  # fmt: skip
+_SMALL = {word: int(value) for word, value in by_word("small_numbers").items()}
+_TENS = {word: int(value) for word, value in by_word("tens").items()}
+_SCALES = {word: float(value) for word, value in by_word("scales").items()}
+_CURRENCY = by_word("currencies", divided_by="|")
 _UNITS = {
-    name: (dimension, factor)
-    for dimension, factors in _UNIT_NAMES.items()
+    name: (dimension, float(factor))
+    for dimension, factors in LEXICON["units"].items()
     for factor, names in factors.items()
     for name in names.split("|")
 }
 
 
-def _any_of(names: object) -> str:
+def _any_of(names: Iterable[str]) -> str:
     """Return a pattern of the names, longest first, so that ``mg`` is not read as ``m``."""
-    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))  # type: ignore[call-overload]  # any iterable of texts
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
 
 
 _WORDS = _any_of([*_SMALL, *_TENS])
@@ -132,7 +61,8 @@ _NUMBER = re.compile(
     (?:
         (?P<clock>(?<![\d:.,])(?:[01]?\d|2[0-4])(?::[0-5]\d(?![\d:])(?:[ ]?[ap]\.?m\b)?|[ ]?[ap]\.?m\b))
       | (?P<sign>(?<![\w)])-)?
-        (?P<digits>(?<![A-Za-z_\d.])\d+(?:['\u202f]\d{{3}}(?!\d)|[.,]\d+)*(?:[ ]\d{{3}}(?!\d))*)(?P<part>[½¼¾⅓⅔⅛]|[ ]?\d/\d(?![\d/]))?
+        (?P<digits>(?<![A-Za-z_\d.])\d+(?:['\u202f]\d{{3}}(?!\d)|[.,]\d+)*(?:[ ]\d{{3}}(?!\d))*)
+        (?P<part>[½¼¾⅓⅔⅛]|[ ]?\d/\d(?![\d/]))?
         (?P<super>[⁰¹²³⁴-⁹]+|/\d{{1,2}}(?![\d/]))?
       | (?P<alone>[½¼¾⅓⅔⅛])
       | (?<!\w)(?P<words>(?:{_WORDS})(?:[- ](?:and[ ])?(?:{_WORDS}|hundred|hundert|cent))*)(?!\w)
@@ -203,7 +133,7 @@ _POINTS_AT = re.compile(
 
 
 def _is_part_of_name(match: re.Match[str], text: str) -> bool:
-    """Say whether digits are part of an identifier (4700u) or point at a passage (passage 3), so that they count nothing."""
+    """Say whether digits are part of an identifier (4700u) or point at a passage (passage 3), and count nothing."""
     if not match.group("digits"):
         return False
     following = text[match.end() : match.end() + 1]
@@ -215,7 +145,8 @@ def _is_part_of_name(match: re.Match[str], text: str) -> bool:
 def _with_century_of(second: Quantity, first: Quantity) -> Quantity:
     """Return the second year of 2018-19 in full."""
     year, short = first.values[0], second.values[0]
-    if first.dimension or second.dimension or not 1000 <= year <= 2100 or not 0 <= short < 100:  # noqa: PLR2004 - years, and two digits of one
+    is_year, is_short = 1000 <= year <= 2100, 0 <= short < 100  # noqa: PLR2004 - years, and two digits of one
+    if first.dimension or second.dimension or not (is_year and is_short):
         return second
     return second._replace(values=(year // 100 * 100 + short, short))
 
@@ -289,7 +220,8 @@ def _values(match: re.Match[str]) -> tuple[float, ...]:
         values = tuple(value / below for value in values if below)
     elif top:
         power = int(top.translate(_SUPERSCRIPTS))
-        values = tuple(value**power for value in values if power <= 30 and value < 1e6)  # noqa: PLR2004 - beyond is no prose
+        is_prose = power <= 30  # noqa: PLR2004 - beyond is an overflow
+        values = tuple(value**power for value in values if is_prose and value < 1e6)  # noqa: PLR2004 - as above
     return tuple(-value for value in values) if match.group("sign") else values
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from spancheck_pipeline.evidence.text import is_no_space
 from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem, stems_of
+from spancheck_pipeline.grading.support.lexicon import LEXICON
 
 _FAILS = re.compile(r"(?:fail|refus|declin|neglect|omit|ceas|stopp?|prevent|forbid|forbade|prohibit|ban)\w{0,4}\Z")
 _NOT_REALLY = frozenset(
@@ -65,86 +66,12 @@ def turns_unspaced(text: str) -> bool:
 
 def _is_number_sign(token: str, following: str) -> bool:
     """Say whether ``no`` is the abbreviation of number: no. 5."""
-    return token == "no" and (following[:1].isdigit())
-
-
-_GROUPS = """
-increase grow rise gain climb expand soar augment | decrease shrink fall decline drop lose reduce diminish plummet contract
-increas growth higher more up | decreas lower less fewer down
-raise | lower cut
-before prior | after following
-minimum min | maximum max
-least | most
-am a.m | pm p.m
-above over exceed | below under
-earlier earliest | later latest
-first | last final
-win won victory victorious | lose lost defeat
-allow permit authorize entitle | prohibit forbid ban disallow bar
-include including inclusive | exclude excluding exclusive
-accept approve | reject refuse deny decline disapprove
-succeed success successful | fail failure unsuccessful
-legal lawful | illegal unlawful
-open | closed close
-buy buyer purchase purchaser | sell seller sale
-landlord lessor | tenant lessee
-employer | employee
-lender creditor | borrower debtor
-plaintiff claimant | defendant
-export | import
-profit surplus | loss deficit
-positive | negative
-north northern | south southern
-east eastern | west western
-left | right
-hot warm | cold cool
-male man men boy father son husband brother king | female woman women girl mother daughter wife sister queen
-start begin commence | end finish terminate stop expire
-mandatory compulsory required obligatory | optional voluntary
-public | private
-majority | minority
-internal | external
-true | false
-present | absent
-alive live | dead die died
-agree | disagree
-safe | dangerous unsafe
-strong stronger | weak weaker
-fast faster quick | slow slower
-old older oldest | young younger youngest new newer newest
-high highest | low lowest
-large larger largest big biggest | small smaller smallest
-long longer longest | short shorter shortest
-rich | poor
-early | late
-upper | lower
-inner | outer
-enter arrive | leave depart
-push | pull
-send | receive
-remove delete | add
-daily | weekly | monthly | quarterly | annual yearly annually
-monday | tuesday | wednesday | thursday | friday | saturday | sunday
-spring | summer | autumn | winter
-always | never
-everyone everybody | nobody
-black | white
-steigen erhöhen zunehmen steigt stieg erhöht | sinken fallen senken abnehmen sinkt sank gesenkt
-mindestens | höchstens
-vorher bevor | nachher nachdem
-augmenter augmenté augmentation hausse | diminuer diminué diminution baisse réduire
-avant | après
-aumentar aumentó aumento | disminuir disminuyó disminución reducir
-antes | después
-mieter | vermieter
-käufer | verkäufer
-увеличился увеличить рост вырос | уменьшился уменьшить снижение снизился
-"""
+    return token in {"no", "nr"} and (following[:1].isdigit())
 
 
 def _opposites() -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
-    for line in _GROUPS.strip().splitlines():
+    for line in LEXICON["opposites"].strip().splitlines():
         groups = [frozenset(stem(word) for word in part.split()) for part in line.split("|")]
         for group in groups:
             others = frozenset().union(*(other for other in groups if other != group)) - group
@@ -156,12 +83,9 @@ def _opposites() -> dict[str, frozenset[str]]:
 OPPOSITES = _opposites()
 """Stem → stems that say the opposite, or another of a set of which only one holds."""
 
-_SMALL_OPPOSITES = frozenset(word for line in _GROUPS.split() for word in line.split() if word in STOP_WORDS)
+_SMALL_OPPOSITES = frozenset(word for word in LEXICON["opposites"].split() if word in STOP_WORDS)
 
-_UNSPACED_OPPOSITES = (
-    ("增加", "减少"), ("上升", "下降"), ("增长", "下降"), ("之前", "之后"), ("以前", "以后"), ("最大", "最小"), ("最高", "最低"),
-    ("最多", "最少"), ("至少", "至多"), ("允许", "禁止"), ("买方", "卖方"), ("出租人", "承租人"), ("増加", "減少"), ("以上", "以下"),
-)  # fmt: skip
+_UNSPACED_OPPOSITES = tuple((left, right) for left, right in LEXICON["unspaced_opposites"])
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
 
@@ -175,8 +99,9 @@ def opposite_of(word: str, others: frozenset[str]) -> str | None:
     for other in sorted(OPPOSITES.get(word, frozenset()) & others):
         return other
     for prefix in _PREFIXES:
-        if word.startswith(prefix) and len(word) - len(prefix) > 3 and word[len(prefix) :] in others:  # noqa: PLR2004 - a whole word is left
-            return word[len(prefix) :]
+        bare = word.removeprefix(prefix)
+        if bare != word and len(bare) > 3 and bare in others:  # noqa: PLR2004 - a whole word is left
+            return bare
         if len(word) > 3 and prefix + word in others:  # noqa: PLR2004 - as above
             return prefix + word
     return None

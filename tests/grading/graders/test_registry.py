@@ -52,6 +52,10 @@ def make(limit: int, name: str) -> Tone:
     return Tone(name=name, limit=limit)
 
 
+NEAREST = (
+    "graders.groundednes: there is no measurement 'groundednes'; did you mean 'groundedness', or your own code "
+    "(use: module:attribute)?"
+)
 USER = {"my:Tone": Tone, "my:tone": Tone(), "my:polite": polite, "my:make": make, "my:Plain": Plain, "my:nothing": 3}
 
 
@@ -67,8 +71,8 @@ def problems(name: str, settings: Mapping[str, Any]) -> list[str]:
 
 def test_every_shipped_measurement_has_a_name_and_a_version() -> None:
     assert list(MEASUREMENTS) == [
-        "completion", "citation_accuracy", "abstention_correct", "groundedness", "no_pii", "retrieval", "latency", "cost",
-        "contains", "not_contains", "regex_match", "expected_contains", "max_latency",
+        "completion", "citation_accuracy", "abstention_correct", "groundedness", "no_pii", "retrieval", "latency",
+        "cost", "contains", "not_contains", "regex_match", "expected_contains", "max_latency",
     ]  # fmt: skip
     for name, made in MEASUREMENTS.items():
         assert isinstance(made.version, str)
@@ -137,8 +141,7 @@ def test_every_problem_of_every_grader_is_named_at_once() -> None:
             {"groundednes": {}, "latency": {"max": 1}, "c": {"use": "contains", "substr": "a", "case_sensitive": "yes"}}
         )
     assert str(raised.value).splitlines() == [
-        "graders.groundednes: there is no measurement 'groundednes'; did you mean 'groundedness', or your own code "
-        "(use: module:attribute)?",
+        NEAREST,
         "graders.latency.max: there is no such setting; did you mean 'max_ms'?",
         "graders.latency.max_ms: this setting is needed and missing",
         "graders.c.case_sensitive: Input should be a valid boolean",
