@@ -20,7 +20,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from spancheck_pipeline.capture.streams import MUTED, MutedStream, Sink, is_muted, unwrapped
+from spancheck_pipeline.capture.streams import MUTED, MutedStream, Outlet, Sink, is_muted, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,13 +54,14 @@ class Containment:
 def contained(log_file: Path | None) -> Iterator[Containment]:
     """Send what anybody in this process or its children prints, logs or warns to a log file (or nowhere) meanwhile.
 
-    It acts on the whole process. Opened again while it is open, in any thread, it shares the log file of the first.
+    It acts on the whole process. Opened again while it is open, in any thread, the log file that was opened last takes
+    it; without a log file of its own it shares the one that is open.
     """
-    installed = _enter(log_file)
+    sink = _enter(log_file)
     try:
-        yield installed.handle
+        yield Containment(sink, _open[0].stderr)
     finally:
-        _leave()
+        _leave(sink)
 
 
 _lock = threading.RLock()
@@ -68,60 +69,80 @@ _open: list[_Installed] = []
 """The installed redirection, one at most."""
 
 
-def _enter(log_file: Path | None) -> _Installed:
+def _enter(log_file: Path | None) -> Sink:
     with _lock:
         if not _open:
-            _open.append(_Installed(log_file))
-        _open[0].depth += 1
-        return _open[0]
+            _open.append(_Installed(Sink(log_file)))
+        elif log_file is not None:
+            _open[0].add(Sink(log_file))
+        sink = _open[0].outlet.sink
+        _open[0].opened.append(sink)
+        return sink
 
 
-def _leave() -> None:
+def _leave(sink: Sink) -> None:
     with _lock:
-        _open[0].depth -= 1
-        if _open[0].depth == 0:
-            _open.pop().restore()
+        _open[0].opened.remove(sink)
+        if not _open[0].opened:
+            _open.pop().restore(sink)
+        elif sink not in _open[0].opened:
+            _open[0].drop(sink)
 
 
 class _Installed:
     """The redirection of the whole process: made by the constructor, undone by ``restore``."""
 
-    def __init__(self, log_file: Path | None) -> None:
-        self.depth = 0
-        """How often it was asked for and not yet let go."""
+    def __init__(self, sink: Sink) -> None:
+        self.opened: list[Sink] = []
+        """The sink of each containment that is open, the innermost last."""
+        self.outlet = Outlet(sink)
         self._threads = set(threading.enumerate())
         self._streams: dict[str, Any] = {name: unwrapped(getattr(sys, name)) for name in _STREAMS}
         _flush_all(self._streams.values())
-        self._sink = Sink(log_file)
         self._saved = {fd: copy for fd in (1, 2) if (copy := _duplicate(fd)) is not None}
-        self.handle = Containment(self._sink, self._real_stderr())
+        self.stderr = self._real_stderr()
         for fd in self._saved:
-            os.dup2(self._sink.fd, fd)
+            os.dup2(sink.fd, fd)
         for name, stream in self._streams.items():
-            setattr(sys, name, MutedStream(stream, self._sink))
+            setattr(sys, name, MutedStream(stream, self.outlet))
         self._hooks = (warnings.showwarning, threading.excepthook, sys.unraisablehook)
         warnings.showwarning = self._warn
         threading.excepthook = threading.__excepthook__
         sys.unraisablehook = sys.__unraisablehook__
-        _mute_loggers(self._sink)
+        _mute_loggers(self.outlet)
 
-    def restore(self) -> None:
+    def add(self, sink: Sink) -> None:
+        """Let another sink take what is said from now on."""
+        _flush_all(self._streams.values())
+        self.outlet.sink = sink
+        for fd in self._saved:
+            os.dup2(sink.fd, fd)
+
+    def drop(self, sink: Sink) -> None:
+        """Close a sink; the innermost of the others takes what is said from now on."""
+        if self.outlet.sink is sink:
+            self.add(self.opened[-1])
+        sink.close(keep_descriptor=bool(self._late_threads()))
+
+    def restore(self, sink: Sink) -> None:
         """Give everything back, but for the threads that were started meanwhile and are still there."""
-        late = [t for t in threading.enumerate() if t not in self._threads and t.name not in _OWN_THREADS]
-        MUTED.update(late)
+        MUTED.update(self._late_threads())
         is_muting = any(thread.is_alive() for thread in list(MUTED))
         _flush_all(self._streams.values())
         for fd, copy in self._saved.items():
             os.dup2(copy, fd)
             os.close(copy)
-        if self.handle.stderr is not self._streams["stderr"]:
-            self.handle.stderr.close()
+        if self.stderr is not self._streams["stderr"]:
+            self.stderr.close()
         warnings.showwarning, threading.excepthook, sys.unraisablehook = self._hooks
-        self._sink.close(keep_descriptor=is_muting)
+        sink.close(keep_descriptor=is_muting)
         for name, stream in self._streams.items():
-            setattr(sys, name, MutedStream(stream, self._sink) if is_muting else stream)
+            setattr(sys, name, MutedStream(stream, self.outlet) if is_muting else stream)
         if not is_muting:
             _unmute_loggers()
+
+    def _late_threads(self) -> list[threading.Thread]:
+        return [t for t in threading.enumerate() if t not in self._threads and t.name not in _OWN_THREADS]
 
     def _real_stderr(self) -> TextIO:
         stream: TextIO = self._streams["stderr"]
@@ -140,13 +161,13 @@ class _Installed:
         line: str | None = None,
     ) -> None:
         del file, line
-        self._sink.write(warnings.formatwarning(message, category, filename, lineno))
+        self.outlet.sink.write(warnings.formatwarning(message, category, filename, lineno))
 
 
 _real_call_handlers: list[Callable[[logging.Logger, logging.LogRecord], None]] = []
 
 
-def _mute_loggers(sink: Sink) -> None:
+def _mute_loggers(outlet: Outlet) -> None:
     """Stand before the handlers of every logger, whoever installed them."""
     if not _real_call_handlers:
         _real_call_handlers.append(logging.Logger.callHandlers)
@@ -154,9 +175,9 @@ def _mute_loggers(sink: Sink) -> None:
     formatter = logging.Formatter("%(levelname)s %(name)s: %(message)s")
 
     def call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
-        if sink.is_open:
+        if outlet.sink.is_open:
             with suppress(Exception):  # a record whose arguments do not fit its message
-                sink.write(formatter.format(record) + "\n")
+                outlet.sink.write(formatter.format(record) + "\n")
         elif not is_muted():
             real(logger, record)
 

@@ -86,35 +86,42 @@ class Sink:
             os.close(self._file)
 
 
+class Outlet:
+    """Which sink takes what is said now: the one of the innermost containment that has a log file."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+
+
 class MutedStream(io.TextIOBase):
     """Stands in for ``sys.stdout`` or ``sys.stderr``: contained while the sink is open, then only for muted threads."""
 
-    def __init__(self, stream: Any, sink: Sink) -> None:
+    def __init__(self, stream: Any, outlet: Outlet) -> None:
         self.wrapped = stream
-        self._sink = sink
+        self._outlet = outlet
 
     def write(self, text: str) -> int:
         """Take a text, for whoever is to get it."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if self._sink.is_open:
-            self._sink.write(text)
+        if self._outlet.sink.is_open:
+            self._outlet.sink.write(text)
         elif self.wrapped is not None and not is_muted():
             self.wrapped.write(text)
         return len(text)
 
     def flush(self) -> None:
         """Pass on what is buffered."""
-        if not self._sink.is_open and not is_muted() and self.wrapped is not None:
+        if not self._outlet.sink.is_open and not is_muted() and self.wrapped is not None:
             self.wrapped.flush()
 
     def fileno(self) -> int:
         """Return the sink's descriptor while it is open: a child process may be given it."""
-        return self._sink.fd if self._sink.is_open else int(self.wrapped.fileno())
+        return self._outlet.sink.fd if self._outlet.sink.is_open else int(self.wrapped.fileno())
 
     def isatty(self) -> bool:
         """Return whether a terminal is behind it."""
-        return not self._sink.is_open and bool(self.wrapped.isatty())
+        return not self._outlet.sink.is_open and bool(self.wrapped.isatty())
 
     def writable(self) -> bool:
         """Return True."""
@@ -123,7 +130,7 @@ class MutedStream(io.TextIOBase):
     @property
     def buffer(self) -> Any:
         """The stream of bytes below."""
-        return _MutedBytes(self, self._sink)
+        return _MutedBytes(self, self._outlet)
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # typeshed declares a plain attribute
@@ -142,17 +149,17 @@ class MutedStream(io.TextIOBase):
 class _MutedBytes(io.RawIOBase):
     """The bytes below a muted stream."""
 
-    def __init__(self, text: MutedStream, sink: Sink) -> None:
+    def __init__(self, text: MutedStream, outlet: Outlet) -> None:
         self._text = text
-        self._sink = sink
+        self._outlet = outlet
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
         content = bytes(data)
-        if self._sink.is_open:
-            self._sink.write_bytes(content)
+        if self._outlet.sink.is_open:
+            self._outlet.sink.write_bytes(content)
         elif not is_muted():
             self._text.wrapped.buffer.write(content)
         return len(content)

@@ -60,3 +60,43 @@ def history(suite: str, *, date: str | None, as_json: bool) -> int:
         table.add_row(str(decision.revision), *(escape(show.safe(cell)) for cell in cells))
     show.console().print(table)
     return 0
+
+
+@audit.command()
+@click.argument("suite")
+@click.argument("case_id", required=False)
+@date_option
+@as_decided_option
+@click.option("--grader", help="Only what this grader says.")
+@json_option
+def show(
+    suite: str,
+    case_id: str | None,
+    *,
+    date: str | None,
+    as_decided: int | None,
+    grader: str | None,
+    as_json: bool,
+) -> int:
+    """List what failed in SUITE on a date, or show the record of one case (CASE_ID): texts are printed, escaped."""
+    from spancheck_pipeline.api.recording import open_audit_log, read_records
+    from spancheck_pipeline.cli.records import print_failures, print_record
+    from spancheck_pipeline.cli.show import print_json
+    from spancheck_pipeline.errors import UsageError
+
+    environment, store = open_project()
+    place = night(environment, suite, date)
+    records = read_records(open_audit_log(store, place, as_decided=as_decided))
+    found = [record for record in records if case_id is None or record.case.id == case_id]
+    if case_id is not None and not found:
+        raise UsageError(
+            f"{place} has no case {case_id[:80]!r}; `spancheck audit show {suite}` lists those that failed"
+        )
+    if as_json:
+        print_json([record.model_dump(mode="json") for record in found])
+    elif case_id is None:
+        print_failures(found, grader)
+    else:
+        for record in found:
+            print_record(record, grader)
+    return 0

@@ -74,6 +74,8 @@ class PairedFigures(BaseModel):
     n_pairs: int
     n_unpaired: int
     """Shared cases that are not measured in one of the two runs (or both)."""
+    newly_unmeasured_case_ids: tuple[str, ...] = ()
+    """Those that the baseline measured and the candidate could not: failed calls, missing scores."""
     n_both_pass: int
     n_newly_failing: int
     n_newly_passing: int
@@ -171,22 +173,43 @@ def paired_figures(grader: str, pairs: Pairs) -> PairedFigures:
     passing = tuple(c for c, loss in losses.items() if loss < 0)
     n, n_old = len(both), sum(old is CaseOutcome.PASS for old, _ in both.values())
     n_both_pass = n_old - len(failing)
-    units = _units(losses, pairs)
-    n_independent = _independent(losses, units, n)
+    clusters = _by_cluster(losses, pairs)
+    n_independent = stats.independent_pairs(clusters)
+    n_clusters = len(clusters) if pairs.has_clusters else None
+    n_both_fail = n - n_both_pass - len(failing) - len(passing)
+    interval = stats.paired_difference(
+        n_both_pass,
+        len(failing),
+        len(passing),
+        n_both_fail,
+        n_independent=n_independent,
+        n_clusters=n_clusters,
+    )
     means = [side.means(side.values.get(grader, {})) for side in (pairs.candidate, pairs.baseline)]
     return PairedFigures(
         grader=grader,
         n_pairs=n,
         n_unpaired=len(reduced) - n,
+        newly_unmeasured_case_ids=tuple(
+            c for c, (old, new) in reduced.items() if old.is_measured and new is CaseOutcome.UNMEASURED
+        ),
         n_both_pass=n_both_pass,
         n_newly_failing=len(failing),
         n_newly_passing=len(passing),
-        n_both_fail=n - n_both_pass - len(failing) - len(passing),
+        n_both_fail=n_both_fail,
         baseline_rate=n_old / n if n else None,
         candidate_rate=(n_both_pass + len(passing)) / n if n else None,
-        difference=_rate_difference(losses, n_both_pass, pairs),
+        difference=Difference(
+            value=(len(passing) - len(failing)) / n,
+            low=interval.low,
+            high=interval.high,
+            n=n,
+            n_clusters=n_clusters,
+        )
+        if interval
+        else Difference(),
         score_difference=pairs.difference(*({c: m for c, m in side.items() if c in both} for side in means)),
-        p_value=stats.worse_by_chance(units),
+        p_value=stats.worse_by_chance([sum(cluster) for cluster in clusters]),
         n_independent=n_independent,
         newly_failing_case_ids=failing,
         newly_passing_case_ids=passing,
@@ -194,41 +217,11 @@ def paired_figures(grader: str, pairs: Pairs) -> PairedFigures:
     )
 
 
-def _units(losses: Mapping[str, int], pairs: Pairs) -> list[int]:
+def _by_cluster(losses: Mapping[str, int], pairs: Pairs) -> list[list[int]]:
     """Return the losses of each independent unit: of a cluster where there are clusters, of a case otherwise."""
     if not pairs.has_clusters:
-        return list(losses.values())
-    sums: dict[Hashable, int] = {}
+        return [[loss] for loss in losses.values()]
+    clusters: dict[Hashable, list[int]] = {}
     for case_id, loss in losses.items():
-        cluster = pairs.cluster(case_id)
-        sums[cluster] = sums.get(cluster, 0) + loss
-    return list(sums.values())
-
-
-def _independent(losses: Mapping[str, int], units: Sequence[int], n: int) -> float:
-    """Return n divided by how much more the units' losses spread than those of as many independent cases would.
-
-    Under no change a unit's loss has mean 0, so that Σ(unit loss)² over Σ(case loss)² is the design effect.
-    """
-    of_cases, of_units = sum(loss * loss for loss in losses.values()), sum(loss * loss for loss in units)
-    return n / max(1.0, of_units / of_cases) if of_cases else float(min(n, len(units)))
-
-
-def _rate_difference(losses: Mapping[str, int], n_both_pass: int, pairs: Pairs) -> Difference:
-    n = len(losses)
-    if not n:
-        return Difference()
-    n_failing, n_passing = sum(x > 0 for x in losses.values()), sum(x < 0 for x in losses.values())
-    value = (n_passing - n_failing) / n
-    if pairs.has_clusters and (n_failing or n_passing):
-        mean = stats.mean_interval([-loss for loss in losses.values()], [pairs.cluster(c) for c in losses])
-        assert mean is not None
-        low, high = (-1.0 if mean.low is None else mean.low), (1.0 if mean.high is None else mean.high)
-        return Difference(value=value, low=max(-1.0, low), high=min(1.0, high), n=n, n_clusters=mean.n_clusters)
-    n_clusters = len({pairs.cluster(c) for c in losses}) if pairs.has_clusters else None
-    # Without a flip there is no spread between clusters to learn from: then a cluster is worth one pair.
-    worth = 1.0 if n_clusters is None else n_clusters / n
-    cells = (n_both_pass, n_failing, n_passing, n - n_both_pass - n_failing - n_passing)
-    interval = stats.paired_difference(*(cell * worth for cell in cells))
-    assert interval is not None
-    return Difference(value=value, low=interval.low, high=interval.high, n=n, n_clusters=n_clusters)
+        clusters.setdefault(pairs.cluster(case_id), []).append(loss)
+    return list(clusters.values())

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Any
 
-from spancheck_pipeline.stats.rates import CONFIDENCE, Interval, wilson
+from spancheck_pipeline.stats.rates import CONFIDENCE, Interval, t_quantile, wilson
 
 POWER = 0.8
 _MOST_CASES = 1_000_000
@@ -57,32 +58,65 @@ def mcnemar_worse(n_newly_failing: int, n_newly_passing: int) -> float:
 
 
 def paired_difference(
-    n_both_pass: float,
-    n_newly_failing: float,
-    n_newly_passing: float,
-    n_both_fail: float,
+    n_both_pass: int,
+    n_newly_failing: int,
+    n_newly_passing: int,
+    n_both_fail: int,
     *,
+    n_independent: float | None = None,
+    n_clusters: int | None = None,
     confidence: float = CONFIDENCE,
 ) -> Interval | None:
-    """Return the interval of (candidate rate − baseline rate) over independent pairs; None without pairs.
+    """Return the interval of (candidate rate − baseline rate) over pairs; None without pairs.
 
-    The counts may be fractions, where pairs are worth less than one. Newcombe's method 10: each rate's Wilson interval,
-    joined with the correlation φ of the pairs (continuity corrected where positive). With d = p₁ − p₂, l and u the
-    Wilson bounds: d − √((p₁−l₁)² − 2φ(p₁−l₁)(u₂−p₂) + (u₂−p₂)²) and d + √((u₁−p₁)² − 2φ(u₁−p₁)(p₂−l₂) + (p₂−l₂)²).
+    Newcombe's method 10: each rate's Wilson interval, joined with the correlation φ of the pairs (continuity corrected
+    where positive). With d = p₁ − p₂, l and u the Wilson bounds: d − √((p₁−l₁)² − 2φ(p₁−l₁)(u₂−p₂) + (u₂−p₂)²) and
+    d + √((u₁−p₁)² − 2φ(u₁−p₁)(p₂−l₂) + (p₂−l₂)²). Where pairs share clusters, ``n_independent`` says how many
+    independent pairs they are worth (``independent_pairs``) and the quantile is t on clusters − 1, as for a rate.
     Source: Newcombe 1998, Statistics in Medicine 17:2635-2650.
     """
-    a, b, c, d = n_both_pass, n_newly_passing, n_newly_failing, n_both_fail
-    n = a + b + c + d
-    first, second = wilson(a + b, n, confidence=confidence), wilson(a + c, n, confidence=confidence)
-    if first is None or second is None:
+    n = n_both_pass + n_newly_failing + n_newly_passing + n_both_fail
+    if not n:
         return None
-    p1, p2 = (a + b) / n, (a + c) / n
+    worth = 1.0 if n_independent is None else n_independent / n
+    a, b, c, d = (worth * cell for cell in (n_both_pass, n_newly_passing, n_newly_failing, n_both_fail))
+    level = confidence if n_clusters is None else _level_of(t_quantile(confidence, n_clusters - 1))
+    if level >= 1:
+        return Interval(-1.0, 1.0)
+    first, second = wilson(a + b, n * worth, confidence=level), wilson(a + c, n * worth, confidence=level)
+    assert first is not None
+    assert second is not None
+    p1, p2 = (n_both_pass + n_newly_passing) / n, (n_both_pass + n_newly_failing) / n
     phi = _correlation(a, b, c, d)
     below1, above1 = p1 - first.low, first.high - p1
     below2, above2 = p2 - second.low, second.high - p2
     low = p1 - p2 - math.sqrt(max(0.0, below1**2 - 2 * phi * below1 * above2 + above2**2))
     high = p1 - p2 + math.sqrt(max(0.0, above1**2 - 2 * phi * above1 * below2 + below2**2))
     return Interval(max(-1.0, low), min(1.0, high))
+
+
+def _level_of(quantile: float) -> float:
+    """Return the confidence whose normal quantile this is."""
+    return 2 * NormalDist().cdf(quantile) - 1
+
+
+def independent_pairs(losses: Sequence[Sequence[int]]) -> float:
+    """Return how many independent pairs clustered pairs are worth; ``losses`` holds each cluster's, case by case.
+
+    If nothing has changed a loss has mean 0, so that Σ(cluster sum)²/Σ(loss)² estimates the design effect (at least 1).
+    As for a rate, one imagined cluster that goes together entirely is added to the w clusters with a flip, since few
+    flips say little: n / ((w·effect + m̄)/(w + 1)) with m̄ = Σm²/Σm (docs/decisions/0011 and 0012).
+    """
+    sizes = [len(cluster) for cluster in losses if cluster]
+    n = sum(sizes)
+    if not n:
+        return 0.0
+    of_cases = sum(loss * loss for cluster in losses for loss in cluster)
+    of_clusters = sum(sum(cluster) ** 2 for cluster in losses)
+    weight = sum(any(cluster) for cluster in losses)
+    effect = max(1.0, of_clusters / of_cases) if of_cases else 1.0
+    met_size = sum(size * size for size in sizes) / n
+    return n / ((weight * effect + met_size) / (weight + 1))
 
 
 def _correlation(a: float, b: float, c: float, d: float) -> float:

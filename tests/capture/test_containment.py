@@ -67,7 +67,6 @@ def answer(question):
     print(say("dunder out"), file=sys.__stdout__)
     os.write(1, say("fd one").encode() + b"\n")
     os.write(2, say("fd two").encode() + b"\n")
-    ctypes.CDLL(None).puts(say("c level").encode())
     subprocess.run(["sh", "-c", "echo 'TOKEN<child out>'; echo 'TOKEN<child err>' >&2"], check=True)
     subprocess.run(["sh", "-c", "echo 'TOKEN<child given>'"], stdout=sys.stdout, check=True)
     logging.error(say("logged root"))
@@ -77,6 +76,7 @@ def answer(question):
     thread.start()
     thread.join()
     Falls()
+    ctypes.CDLL(None).puts(say("c level").encode())  # last: showing an exception empties C's buffer
     raise RuntimeError(say("raised"))
 """
 
@@ -223,14 +223,37 @@ def test_a_log_file_that_cannot_be_written_does_not_stop_the_capture(tmp_path):
     assert containment.dropped_bytes == 5
 
 
-def test_opened_twice_it_ends_with_the_last_one(tmp_path, capsys):
-    with contained(tmp_path / "a.log"):
-        with contained(tmp_path / "b.log"):
-            print("inner")
-        print("outer")
+@pytest.mark.parametrize("outer", [None, "outer.log"])
+def test_opened_twice_the_innermost_log_file_has_it_and_the_last_to_close_ends_it(tmp_path, capsys, outer):
+    with contained(tmp_path / outer if outer else None):
+        print("1 outer")
+        os.write(1, b"2 outer\n")
+        with contained(tmp_path / "inner.log"):
+            print("3 inner")
+            os.write(1, b"4 inner\n")
+            with contained(None):
+                print("5 inner")
+            logging.getLogger("sdk").error("6 inner")
+        print("7 outer")
+        os.write(1, b"8 outer\n")
     print("free")
     assert capsys.readouterr().out == "free\n"
-    assert (tmp_path / "a.log").read_text() == "inner\nouter\n"
+    assert (tmp_path / "inner.log").read_text() == "3 inner\n4 inner\n5 inner\nERROR sdk: 6 inner\n"
+    if outer:
+        assert (tmp_path / outer).read_text() == "1 outer\n2 outer\n7 outer\n8 outer\n"
+
+
+def test_two_threads_may_close_in_any_order(tmp_path, capsys):
+    first, second = contained(tmp_path / "a.log"), contained(tmp_path / "b.log")
+    first.__enter__()
+    second.__enter__()
+    print("b")
+    first.__exit__(None, None, None)
+    print("still b")
+    second.__exit__(None, None, None)
+    print("free")
+    assert capsys.readouterr().out == "free\n"
+    assert (tmp_path / "b.log").read_text() == "b\nstill b\n"
 
 
 def test_an_error_inside_gives_everything_back(tmp_path, capsys):

@@ -47,7 +47,7 @@ def test_flips_are_counted_and_listed_over_the_cases_that_both_measured():
     found = compared(new, old).graders["cites"]
     assert (found.n_both_pass, found.n_newly_failing, found.n_newly_passing, found.n_both_fail) == (1, 1, 1, 1)
     assert (found.newly_failing_case_ids, found.newly_passing_case_ids) == (("b",), ("c",))
-    assert (found.n_pairs, found.n_unpaired) == (4, 1)
+    assert (found.n_pairs, found.n_unpaired, found.newly_unmeasured_case_ids) == (4, 1, ("e",))
     assert (found.baseline_rate, found.candidate_rate, found.difference.value) == (0.5, 0.5, 0.0)
     assert found.p_value == pytest.approx(0.75)  # P(X ≥ 1), X ~ Bin(2, ½)
     assert found.churn == pytest.approx(3 / 10)  # (1 + 1 + 1)/(2·5)
@@ -135,6 +135,7 @@ def test_flips_of_one_document_are_one_surprise():
     together = compared(run(outcomes, clusters={c: c[0] for c in names}), old).graders["cites"]
     assert alone.p_value == pytest.approx(1 / 64)
     assert together.p_value == pytest.approx(1 / 2)
+    # 6 flips in one document: effect 36/6 = 6, and m̄ = 6: 60/6
     assert (alone.n_independent, together.n_independent) == (60.0, 10.0)
     assert together.difference.low < alone.difference.low
     assert together.difference.n_clusters == 10

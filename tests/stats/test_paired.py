@@ -76,6 +76,37 @@ def test_the_paired_difference_lies_in_its_interval_and_turns_round_with_the_run
     assert turned == pytest.approx((-interval.high, -interval.low))
 
 
+def test_pairs_of_clusters_are_worth_what_their_flips_say():
+    # Effect Σ(sums)²/Σ(losses)² = (4 + 1)/3 = 5/3 from w = 2, m̄ = 3 once: (2·5/3 + 3)/3 = 19/9; 9/(19/9)
+    assert stats.independent_pairs([[1, 1, 0], [0, 1, 0], [0, 0, 0]]) == pytest.approx(81 / 19)
+    assert stats.independent_pairs([[0, 0, 0]] * 5) == 5.0  # no flip: a cluster is worth one pair
+    assert stats.independent_pairs([[1], [0], [-1]]) == 3.0  # every case its own
+    assert stats.independent_pairs([]) == 0.0
+
+
+def test_one_cluster_says_nothing_of_a_difference():
+    assert stats.paired_difference(8, 2, 0, 0, n_independent=1.0, n_clusters=1) == (-1.0, 1.0)
+
+
+def test_the_difference_over_clusters_covers_the_truth():
+    # 30 documents of 10 cases; a document is good or bad in both runs and its chance moves by ±.2 between them.
+    rng = np.random.default_rng(20261130)
+    held, naive = [], []
+    for _ in range(600):
+        base = rng.choice([0.3, 0.9], p=[0.2, 0.8], size=(30, 1))
+        moved = np.clip(base + rng.choice([-0.25, 0.0, 0.05], size=(30, 1)), 0, 1)  # mean change −.0667
+        old, new = rng.random((30, 10)) < base, rng.random((30, 10)) < moved
+        losses = old.astype(int) - new
+        cells = [int(x.sum()) for x in (old & new, old & ~new, ~old & new, ~old & ~new)]
+        worth = stats.independent_pairs(losses.tolist())
+        low, high = stats.paired_difference(*cells, n_independent=worth, n_clusters=30)
+        held.append(low <= -0.2 / 3 <= high)
+        low, high = stats.paired_difference(*cells)
+        naive.append(low <= -0.2 / 3 <= high)
+    assert np.mean(held) >= 0.93
+    assert np.mean(naive) < np.mean(held)
+
+
 def test_holm_steps_down_and_never_below_an_earlier_step():
     # Ascending .01·3 = .03, .03·2 = .06, .04·1 = .04 → held at .06
     assert stats.holm([0.04, 0.01, 0.03]) == pytest.approx((0.06, 0.03, 0.06))

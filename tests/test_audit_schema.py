@@ -1,6 +1,7 @@
 """The JSON Schemas in docs/schemas are those of the models, and a real audit log keeps to its own.
 
-Run this file (``python tests/test_published_schemas.py``) to write them anew after a change of contract or schema version.
+Run this file (``python tests/test_audit_schema.py``) to write them anew after a change of contract or schema
+version.
 """
 
 import json
@@ -11,9 +12,6 @@ import pytest
 
 import spancheck_pipeline as sc
 from spancheck_pipeline.decision import audit
-from spancheck_pipeline.decision.comparison import ComparisonDocument
-from spancheck_pipeline.decision.figures import ScorecardDocument
-from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.evidence.run import Manifest
 
 FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
@@ -21,9 +19,6 @@ FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
 SCHEMAS = {
     "audit_log-2.0": audit.json_schema(),
     "manifest": Manifest.model_json_schema(mode="serialization"),
-    "scorecard": ScorecardDocument.model_json_schema(mode="serialization"),
-    "gate_decision": GateDecision.model_json_schema(mode="serialization"),
-    "comparison": ComparisonDocument.model_json_schema(mode="serialization"),
 }
 
 
