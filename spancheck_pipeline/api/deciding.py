@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from spancheck_pipeline.api.scoring import score_inputs
+from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
 from spancheck_pipeline.decision.figures import CategoryFigures, GraderFigures, ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
-from spancheck_pipeline.decision.scorecard import GraderFacts, RowFacts, ScoreFacts, build_scorecard
+from spancheck_pipeline.decision.scorecard import build_scorecard
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.errors import MissingDataError
-from spancheck_pipeline.evidence.run import CapturedRow, Output, Prices, Usage, cost_usd
+from spancheck_pipeline.evidence.run import CapturedRow, Manifest, Output, Prices, Usage, cost_usd
 from spancheck_pipeline.grading.score import Outcome
 from spancheck_pipeline.storage.store import Place, Published, Store, StoredFile
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, SCORECARD, SCORES, Row
@@ -59,7 +60,7 @@ def decide_place(
         scores=_score_facts(evidence),
         graders=[_grader_facts(name, file) for name, file in evidence.scores.items()],
         case_ids=[row["case_id"] for row in evidence.cases.rows(["case_id"])],
-        epochs=suite.epochs,
+        epochs=Manifest.model_validate(evidence.captured.document()).epochs,
         inputs=inputs,
     )
     scorecard_file = store.publish(

@@ -18,9 +18,10 @@ from spancheck_pipeline import __version__
 from spancheck_pipeline.api.deciding import row_facts_of
 from spancheck_pipeline.decision.audit import AuditHead, AuditLog, AuditRecord, AuditScore, as_document
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun
+from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
 from spancheck_pipeline.decision.figures import ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
-from spancheck_pipeline.decision.scorecard import GraderFacts, RowFacts, ScoreFacts, build_scorecard
+from spancheck_pipeline.decision.scorecard import build_scorecard
 from spancheck_pipeline.decision.suite import GateSettings
 from spancheck_pipeline.errors import ConfigError, ContractError, Problem, UsageError
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest

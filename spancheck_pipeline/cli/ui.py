@@ -31,9 +31,13 @@ def ui(*, host: str, port: int) -> int:
         [sys.executable, "-m", "dagster._daemon", "run", *module],
     ]
     click.echo(f"Dagster UI: http://{host}:{port} (home {home}); press Ctrl-C to end it", err=True)
-    children = [subprocess.Popen(command, start_new_session=True) for command in commands]  # noqa: S603 - our own servers
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    children = []
+    # A terminal that is closed hangs up; the servers are sessions of their own, and would go on without us.
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, lambda *_: sys.exit(0))
     try:
+        for command in commands:
+            children.append(subprocess.Popen(command, start_new_session=True))  # noqa: S603, PERF401 - our own servers; what was started is known when a signal comes
         while all(child.poll() is None for child in children):
             time.sleep(0.2)
     except KeyboardInterrupt:

@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+import dagster as dg
+from filelock import FileLock
+
 from spancheck_pipeline.errors import StorageError
 
 INSTANCE_SETTINGS = """\
@@ -40,4 +43,21 @@ def prepare_home(home: Path) -> Path:
     except OSError as error:
         raise StorageError(f"{home}: DAGSTER_HOME cannot be made ({os.strerror(error.errno or 0)})") from None
     os.environ["DAGSTER_HOME"] = str(home)
+    # Dagster uploads nothing then, whatever an older dagster.yaml says.
+    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "yes")
+    _create_databases(home)
     return home
+
+
+def _create_databases(home: Path) -> None:
+    """Let one process at a time create Dagster's databases: two that create them at once make one of them fail."""
+    done = home / ".databases_created"
+    if done.exists():
+        return
+    try:
+        with FileLock(home / ".databases.lock"):
+            if not done.exists():
+                with dg.DagsterInstance.get():
+                    done.touch()
+    except OSError as error:
+        raise StorageError(f"{home}: DAGSTER_HOME cannot be written ({os.strerror(error.errno or 0)})") from None

@@ -129,7 +129,7 @@ def phrasebook(language: str) -> Phrasebook:
         neutral=compiled(data.get("neutral", {})),
         safety=_wrapped(_filled(_either(data.get("safety", [])) or _NEVER, words), edge),
         condition=_wrapped(_filled(_either(data["condition"]) or _NEVER, words), edge),
-        relative=_wrapped(_filled(_either(data.get("relative", [])) or _NEVER, words), edge),
+        relative=_wrapped(_filled(_either(data.get("relative", data["condition"])) or _NEVER, words), edge),
         after=_compile(rf"^\s*(?:{_filled(_either(data.get('after', [])) or _NEVER, words)})"),
         splitter=_splitter(data, words, edge),
     )

@@ -320,6 +320,29 @@ def test_recorded_answers_are_no_calls(tmp_path):
     assert (summary.attempts, summary.retries) == (0, 0)
 
 
+SLOW_OR_ECHO = """
+import json, sys, time
+question = json.load(sys.stdin)["input"]
+if question == "Question 1?":
+    time.sleep(60)
+print(json.dumps({"answer": question}))
+"""
+
+
+def test_a_program_is_captured_and_ended_at_its_time_limit(tmp_path):
+    (tmp_path / "system.py").write_text(SLOW_OR_ECHO)
+    command = [sys.executable, "{suite_folder}/system.py"]
+    settings = Target(command=command, timeout_s=1.5, retries=0, concurrency=3)
+    journal = FileJournal(tmp_path / "j.jsonl", HEADER)
+    target = load_target(settings, suite_folder=tmp_path)
+    summary = run_capture(cases(3), target, settings=settings, epochs=1, journal=journal)
+    rows = {row.case_id: row for row in journal.rows(journal.recorded_keys())}
+    journal.close()
+    assert (rows["q0"].output.answer, rows["q2"].output.answer) == ("Question 0?", "Question 2?")
+    assert summary.errors == {"TimeoutError": 1}
+    assert (rows["q1"].attempts, summary.abandoned) == (2, 0)
+
+
 def test_a_journal_that_cannot_be_written_ends_the_capture_with_what_it_has(tmp_path, monkeypatch):
     journal = FileJournal(tmp_path / "j.jsonl", HEADER)
     system = Flaky({})

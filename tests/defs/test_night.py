@@ -274,7 +274,8 @@ def test_a_changed_grader_setting_makes_exactly_its_scores_another_code_version(
 
 NOISY = """
     import logging
-        import subprocess
+    import os
+    import subprocess
     import sys
     import warnings
 

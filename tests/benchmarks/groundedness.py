@@ -1,0 +1,116 @@
+"""How well groundedness tells faithful answers from others, on human ratings, beside an earlier grader and a human.
+
+    python tests/benchmarks/groundedness.py DATA [--incumbent SITE_PACKAGES]
+
+DATA holds hallucination_gold.*.jsonl. The score is the share of supported sentences, then the mean support of the
+sentences (to break ties); an answer that asserts nothing counts as faithful. Intervals: cluster bootstrap by group, seeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+from spancheck_pipeline.evidence.case import Case
+from spancheck_pipeline.evidence.run import CapturedRow, Output
+from spancheck_pipeline.grading.grader import Evidence
+from spancheck_pipeline.grading.graders.groundedness import Groundedness
+from spancheck_pipeline.grading.score import Outcome, Score
+
+Row = dict[str, Any]
+REPEATS = 2000
+
+
+def graded(row: Row) -> Score:
+    case = Case(row["id"], row["question"] or "?")
+    output = Output.model_validate({"answer": row["answer"], "contexts": [row["source_text"]]})
+    captured = CapturedRow(case_id=case.id, question_digest=case.question_digest, output=output)
+    return Groundedness().grade(Evidence(case=case, output=output, row=captured))
+
+
+def fine(score: Score) -> float:
+    """The share of supported sentences, ties broken by the mean support."""
+    if score.value is None:
+        return 1.01
+    return score.value + 0.01 * float(np.mean([finding.value or 0.0 for finding in score.findings]))
+
+
+def bootstrap(
+    metric: Callable[[Any, Any], float], labels: Sequence[Any], values: Sequence[Any], groups: Sequence[str]
+) -> str:
+    y, x = np.asarray(labels), np.asarray(values)
+    members = defaultdict(list)
+    for index, group in enumerate(groups):
+        members[group].append(index)
+    blocks = [np.asarray(block) for block in members.values()]
+    rng = np.random.default_rng(11)
+    draws = []
+    for _ in range(REPEATS):
+        chosen = np.concatenate([blocks[i] for i in rng.integers(len(blocks), size=len(blocks))])
+        if len(set(y[chosen])) > 1:
+            draws.append(metric(y[chosen], x[chosen]))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return f"{metric(y, x):.3f} [{low:.3f}, {high:.3f}]"
+
+
+def human_ceiling(data: Sequence[Row]) -> str:
+    """AUROC of one annotator's rating against the majority of the others."""
+    values, labels, groups = [], [], []
+    for row in data:
+        ratings = row["ratings"] or []
+        for i, rating in enumerate(ratings):
+            others = [other for j, other in enumerate(ratings) if j != i]
+            if len(others) >= 2:  # noqa: PLR2004 - a majority needs two
+                labels.append(sum(other >= 3 for other in others) * 2 > len(others))
+                values.append(rating)
+                groups.append(row["group"])
+    return bootstrap(roc_auc_score, labels, values, groups) if len(set(labels)) > 1 else "not enough annotators"
+
+
+def earlier(site_packages: str) -> Callable[[Row], float]:
+    sys.path.insert(0, site_packages)
+    from spancheck.graders import groundedness
+
+    grade = groundedness()
+    return lambda row: float(grade(None, {"answer": row["answer"], "contexts": [row["source_text"]]}).score)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--incumbent")
+    options = parser.parse_args()
+    paths = sorted(options.data.glob("hallucination_gold.*.jsonl"))
+    data = [json.loads(line) for path in paths for line in path.open(encoding="utf-8")]
+    groups = [row["group"] for row in data]
+    faithful = [row["label"] == "faithful" for row in data]
+    scores = [graded(row) for row in data]
+    print(Counter(score.outcome.value for score in scores))
+    print("AUROC ours", bootstrap(roc_auc_score, faithful, [fine(score) for score in scores], groups))
+    passes = [score.outcome is not Outcome.FAIL for score in scores]
+    clean = [not any(finding.outcome is Outcome.FAIL for finding in score.findings) for score in scores]
+    print("balanced accuracy, grader passes   ", bootstrap(balanced_accuracy_score, faithful, passes, groups))
+    print("balanced accuracy, nothing unsupported", bootstrap(balanced_accuracy_score, faithful, clean, groups))
+    if options.incumbent:
+        grade = earlier(options.incumbent)
+        old = [grade(row) for row in data]
+        print("AUROC incumbent", bootstrap(roc_auc_score, faithful, old, groups))
+        passed = [value >= 0.6 for value in old]  # noqa: PLR2004 - its default threshold
+        print("balanced accuracy incumbent", bootstrap(balanced_accuracy_score, faithful, passed, groups))
+    print("AUROC of one annotator against the others", human_ceiling(data))
+    for source in sorted({row["source"] for row in data}):
+        kept = [i for i, row in enumerate(data) if row["source"] == source]
+        part = [[values[i] for i in kept] for values in (faithful, [fine(score) for score in scores], groups)]
+        print(f"AUROC ours, {source}", bootstrap(roc_auc_score, *part))
+
+
+if __name__ == "__main__":
+    main()
