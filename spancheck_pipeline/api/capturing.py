@@ -95,7 +95,7 @@ def capture_place(
         cases = read_snapshot(store, place)
         with contain(folder / "target_output.log") if contain else nullcontext():
             header = _header(place, suite, cases, target, mode=mode, base=base, config=config, now=now())
-            journal = FileJournal(folder / f"{mode}.jsonl", header)
+            journal = FileJournal(folder / f"{mode}.jsonl", header, set_aside_other=mode == "recapture")
             try:
                 summary = run_capture(
                     cases,
@@ -203,6 +203,9 @@ def _publish(
         document=manifest,
     )
     journal.discard()
+    # Journals of captures that this one has overtaken hold texts that nobody will resume.
+    for overtaken in journal.path.parent.glob("*.jsonl*"):
+        overtaken.unlink()
     return Captured(
         published=published,
         manifest=read_manifest(store, place),

@@ -70,7 +70,7 @@ _RULE_LINE = re.compile(r"[ \t]*[|:=-][ \t|:=-]{2,400}(?=[\r\n]|\Z)")
 _NEWLINE = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _PLAIN = re.compile(
     r"(?![ #+])(?:[A-Za-z0-9.,;:()?!%$/=+\"@#]| (?! )|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])"
-    r"|(?<=[A-Za-z])'(?=[A-Za-z]))*(?<! )\Z"
+    r"|(?<=[A-Za-z])'(?=[A-Za-z]))*+(?<! )\Z"
 )
 _SUPER_DIGITS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 _SUB_DIGITS = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")

@@ -1,6 +1,6 @@
 """Groundedness: does what the answer asserts stand in its passages?
 
-Whether one sentence is supported by a passage lives in ``grading/support``; which sentences assert at all in
+How one sentence stands in the passages lives in ``grading/grounding.py``; which sentences assert at all in
 ``evidence/claim.py`` and ``grading/abstention.py``; the hallucination rate over a run in ``decision``.
 """
 
@@ -12,28 +12,29 @@ from typing import ClassVar
 
 from spancheck_pipeline.evidence.citation import source_name, strip_markers
 from spancheck_pipeline.evidence.claim import claim_spans
-from spancheck_pipeline.evidence.run import Context, Output
+from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.evidence.text import Span
 from spancheck_pipeline.grading.abstention import abstention_of, check_patterns, detect_abstention
 from spancheck_pipeline.grading.grader import Evidence
+from spancheck_pipeline.grading.grounding import Grounding, ground
 from spancheck_pipeline.grading.phrasebook import data_versions
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
 from spancheck_pipeline.grading.shipped import ShippedGrader
-from spancheck_pipeline.grading.support import DEFAULT_THRESHOLD, Support, check_support
+from spancheck_pipeline.grading.support import data_versions as support_versions
 
 
 @dataclass(frozen=True)
 class Groundedness(ShippedGrader):
-    """Pass when at least ``threshold`` of the answer's asserting sentences are supported by its passages."""
+    """Pass when at least ``threshold`` of what the answer asserts stands in its passages."""
 
     measurement: ClassVar[str] = "groundedness"
     version: ClassVar[str] = "1"
 
     name: str = "groundedness"
     threshold: float = 0.6
-    """Smallest share of supported sentences that passes, in [0, 1]."""
-    support_threshold: float = DEFAULT_THRESHOLD
-    """Smallest share of a sentence's content that one passage must carry, in [0, 1]."""
+    """Smallest share of what the answer asserts that must stand in the passages, in [0, 1]."""
+    support_threshold: float = 0.5
+    """A sentence is supported when more than this share of its content stands there, and nothing speaks against it."""
     patterns: tuple[str, ...] = ()
     """Further declining phrases of a suite: RE2 regular expressions over lower-cased text."""
 
@@ -45,11 +46,11 @@ class Groundedness(ShippedGrader):
 
     @property
     def data_versions(self) -> Mapping[str, str]:
-        """Digests of the phrase files."""
-        return data_versions()
+        """Digests of the phrase files and word lists."""
+        return {**data_versions(), **support_versions()}
 
     def grade(self, evidence: Evidence) -> Score:
-        """Return the share of supported sentences, with one finding per sentence."""
+        """Return the share of the asserted content that stands in the passages, with one finding per sentence."""
         output = evidence.output
         told = abstention_of(output, patterns=self.patterns)
         if told.kind in {"abstained", "refused"}:
@@ -61,13 +62,16 @@ class Groundedness(ShippedGrader):
             return Score.not_applicable("nothing_asserted", "The answer asserts nothing that passages could carry.")
         if not passages:
             return Score.unmeasured("no_contexts", "The output has no passages with text.")
-        findings = self._findings(output.answer, spans, passages)
+        grounded = self._grounded(output.answer, spans, [context.text or "" for _, context in passages])
+        names = [name for name, _ in passages]
+        findings = tuple(self._finding(i, span, grounding, names) for i, (span, grounding) in enumerate(grounded))
         if not findings:
             return Score.not_applicable("nothing_asserted", "The answer asserts nothing that passages could carry.")
+        value = sum(item.value * item.weight for _, item in grounded) / sum(item.weight for _, item in grounded)
         supported = sum(finding.outcome is Outcome.PASS for finding in findings)
-        value = supported / len(findings)
         passed = value >= self.threshold
-        reason = f"{supported} of {len(findings)} asserting sentences are supported by a passage."
+        sentences = f"{supported} of {len(findings)} sentences are supported"
+        reason = f"{value:.0%} of what the answer asserts stands in its passages; {sentences}."
         code = "ok" if passed else "below_threshold"
         return Score.judged(passed, value, reason=reason, reason_code=code, findings=findings)
 
@@ -84,31 +88,23 @@ class Groundedness(ShippedGrader):
             if detect_abstention(answer[span.start : span.end], patterns=self.patterns).kind not in declines
         )
 
-    def _findings(
-        self, answer: str, spans: Sequence[Span], passages: Sequence[tuple[str, Context]]
-    ) -> tuple[Finding, ...]:
-        """Return one finding per sentence that has content; the others (a bare "Yes.") cannot be checked."""
-        names = [name for name, _ in passages]
-        texts = tuple(context.text or "" for _, context in passages)
+    def _grounded(self, answer: str, spans: Sequence[Span], texts: Sequence[str]) -> tuple[tuple[Span, Grounding], ...]:
+        """Return the sentences that have content, each with how it stands in the passages."""
         plain = strip_markers(answer)
-        found: list[Finding] = []
-        for i, span in enumerate(spans):
-            support = check_support(plain[span.start : span.end], texts, threshold=self.support_threshold)
-            if support.supported is not None:
-                found.append(_finding(i, span, support, names))
-        return tuple(found)
+        found = ((span, ground(plain[span.start : span.end], texts)) for span in spans)
+        return tuple((span, grounding) for span, grounding in found if grounding is not None)
 
-
-def _finding(i: int, span: Span, support: Support, names: Sequence[str]) -> Finding:
-    reason = "; ".join(support.reasons) or f"{support.value or 0:.0%} of what it says stands in the nearest passage"
-    return Finding(
-        item=f"sentence[{i}]",
-        kind="sentence",
-        outcome=Outcome.PASS if support.supported else Outcome.FAIL,
-        value=support.value,
-        grade="supported" if support.supported else "unsupported",
-        reason=reason[:1].upper() + reason[1:] + ".",
-        source_id=names[support.best] if support.best is not None else None,
-        answer_start=span.start,
-        answer_end=span.end,
-    )
+    def _finding(self, i: int, span: Span, grounding: Grounding, names: Sequence[str]) -> Finding:
+        supported = grounding.value > self.support_threshold and not grounding.is_contradicted
+        reason = "; ".join(grounding.reasons) or "all of its words stand in the passages"
+        return Finding(
+            item=f"sentence[{i}]",
+            kind="sentence",
+            outcome=Outcome.PASS if supported else Outcome.FAIL,
+            value=grounding.value,
+            grade="contradicted" if grounding.is_contradicted else ("supported" if supported else "unsupported"),
+            reason=reason[:1].upper() + reason[1:] + ".",
+            source_id=names[grounding.best] if grounding.best is not None else None,
+            answer_start=span.start,
+            answer_end=span.end,
+        )

@@ -9,6 +9,7 @@ import pytest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output
 from spancheck_pipeline.grading.evaluate import grade_row
+from spancheck_pipeline.grading.grader import spec_of
 from spancheck_pipeline.grading.graders.groundedness import Groundedness
 from spancheck_pipeline.grading.score import Outcome, Score
 
@@ -39,13 +40,39 @@ def test_each_sentence_is_a_finding_with_its_place_and_best_passage() -> None:
     last = score.findings[2]
     assert last.outcome is Outcome.FAIL
     assert answer[last.answer_start : last.answer_end] == "The moon is made of green cheese."
-    assert score.value == pytest.approx(2 / 3)
+    assert last.reason == "The passages do not have “moon”, “made”, “green”, “cheese”."
 
 
-def test_the_threshold_is_the_share_of_supported_sentences_that_passes() -> None:
+def test_the_value_is_the_share_of_the_content_that_stands_in_the_passages() -> None:
+    # "deposit" and "2,000 euros" stand there: 2 of 2. Of "moon", "made", "green", "cheese" none does: 0 of 4.
+    # (2 + 0) / (2 + 4) = 1/3
     answer = "The deposit is 2,000 euros. The moon is made of green cheese."
-    assert graded(answer, LEASE).outcome is Outcome.FAIL  # 1 of 2 is below 0.6
-    assert graded(answer, LEASE, grader=Groundedness(threshold=0.5)).outcome is Outcome.PASS
+    score = graded(answer, LEASE)
+    assert score.value == pytest.approx(1 / 3)
+    assert score.outcome is Outcome.FAIL
+    assert graded(answer, LEASE, grader=Groundedness(threshold=0.3)).outcome is Outcome.PASS
+
+
+def test_a_sentence_may_draw_on_several_passages() -> None:
+    assert graded("The deposit is 2,000 euros and parking costs 40 euros a month.", LEASE, PARKING).value == 1.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Either party may end the lease with 60 days written notice.",
+        "Either party may not end the lease with 30 days written notice.",
+        "The deposit is 3,000 euros.",
+    ],
+)
+def test_another_number_or_a_negation_contradicts_whatever_else_stands_there(answer: str) -> None:
+    score = graded(answer, LEASE)
+    assert score.findings[0].grade == "contradicted"
+    assert score.outcome is Outcome.FAIL
+
+
+def test_the_word_lists_are_part_of_the_spec() -> None:
+    assert {"en.toml", "support/lexicon.toml"} <= spec_of(Groundedness()).data.keys()
 
 
 @pytest.mark.parametrize("contexts", [[], [{"source_id": "a"}], [{"source_id": "a", "text": "  "}]])

@@ -1,0 +1,65 @@
+"""Grounding: how much of one sentence the passages tell, all of them together.
+
+``support`` asks whether one place carries a claim, as a citation must; an answer may also draw one sentence from several
+places, so that here a word counts wherever it stands. What speaks against the sentence (another number or date, a
+negation, an opposite, another name) is found by the same checks. Scoring an answer lives in ``graders/groundedness.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from spancheck_pipeline.grading.support import check_support, checks
+from spancheck_pipeline.grading.support.reading import Asked, ask, read
+
+CONTRADICTED = 0.5
+"""What a contradiction leaves of the share."""
+
+
+class Grounding(NamedTuple):
+    """How a sentence stands in the passages."""
+
+    value: float
+    """Share of its content (word stems, numbers, dates) that the passages tell, halved by a contradiction; in [0, 1]."""
+    weight: int
+    """How many words, numbers and dates it has."""
+    is_contradicted: bool
+    reasons: tuple[str, ...]
+    """What speaks against it, or what is missing. They quote."""
+    best: int | None
+    """Index of the passage that carries most of it."""
+
+
+def ground(sentence: str, passages: Sequence[str]) -> Grounding | None:
+    """Return how much of a sentence the passages tell; None where it has no content (a bare "Yes.").
+
+    Each passage is read once and kept, so that many sentences against the same passages are cheap.
+
+    >>> ground("The notice period is 30 days.", ["Notice must be given.", "The period is 30 days."]).value
+    1.0
+    """
+    asked = ask(sentence)
+    if asked.is_empty:
+        return None
+    support = check_support(sentence, passages, threshold=0.0)
+    absent = _absent(asked, passages)
+    n_untold = len(checks.untold_numbers(asked, passages)) + len(checks.untold_dates(asked, passages))
+    n_facts = len(asked.quantities) + len(asked.dates)
+    weight = len(asked.stems) + n_facts
+    share = (len(asked.stems) - len(absent) + n_facts - n_untold) / weight
+    is_contradicted = support.supported is False
+    reasons = support.reasons if is_contradicted else _missing(asked, absent)
+    return Grounding(share * (CONTRADICTED if is_contradicted else 1.0), weight, is_contradicted, reasons, support.best)
+
+
+def _absent(asked: Asked, passages: Sequence[str]) -> frozenset[str]:
+    places = [read(passage).places for passage in passages]
+    return frozenset(stem for stem in asked.stems if not any(stem in place for place in places))
+
+
+def _missing(asked: Asked, absent: frozenset[str]) -> tuple[str, ...]:
+    words = [word for word, stems in asked.words if stems and absent.issuperset(stems)]
+    if not words:
+        return ()
+    return ("the passages do not have " + ", ".join(f"“{word}”" for word in words[:5]),)
