@@ -203,9 +203,10 @@ def _publish(
         document=manifest,
     )
     journal.discard()
-    # Journals of captures that this one has overtaken hold texts that nobody will resume.
-    for overtaken in journal.path.parent.glob("*.jsonl*"):
-        overtaken.unlink()
+    if header.mode == "recapture":
+        # What an unfinished capture of the superseded run left holds texts, and nobody will resume it.
+        for overtaken in ("capture", "retry_errors"):
+            journal.path.with_name(f"{overtaken}.jsonl").unlink(missing_ok=True)
     return Captured(
         published=published,
         manifest=read_manifest(store, place),

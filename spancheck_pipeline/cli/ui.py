@@ -36,8 +36,8 @@ def ui(*, host: str, port: int) -> int:
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, lambda *_: sys.exit(0))
     try:
-        for command in commands:
-            children.append(subprocess.Popen(command, start_new_session=True))  # noqa: S603, PERF401 - our own servers; what was started is known when a signal comes
+        for command in commands:  # one by one: what has started is known whenever a signal comes
+            children.append(subprocess.Popen(command, start_new_session=True))  # noqa: S603, PERF401 - our own servers, one by one
         while all(child.poll() is None for child in children):
             time.sleep(0.2)
     except KeyboardInterrupt:

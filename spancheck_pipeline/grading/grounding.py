@@ -1,8 +1,9 @@
 """Grounding: how much of one sentence the passages tell, all of them together.
 
-``support`` asks whether one place carries a claim, as a citation must; an answer may also draw one sentence from several
-places, so that here a word counts wherever it stands. What speaks against the sentence (another number or date, a
-negation, an opposite, another name) is found by the same checks. Scoring an answer lives in ``graders/groundedness.py``.
+``support`` asks whether one place carries a claim, as a citation must; an answer may also draw one sentence from
+several places, so that here a word counts wherever it stands. What speaks against the sentence (another number or
+date, a negation, an opposite, another name) is found by the same checks. Scoring an answer lives in
+``graders/groundedness.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Grounding(NamedTuple):
     """How a sentence stands in the passages."""
 
     value: float
-    """Share of its content (word stems, numbers, dates) that the passages tell, halved by a contradiction; in [0, 1]."""
+    """Share of its content (words, numbers, dates) that the passages tell, halved by a contradiction; in [0, 1]."""
     weight: int
     """How many words, numbers and dates it has."""
     is_contradicted: bool

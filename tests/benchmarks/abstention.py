@@ -2,8 +2,8 @@
 
     python tests/benchmarks/abstention.py DATA [--incumbent SITE_PACKAGES]
 
-DATA holds abstention_gold.*.jsonl, abstention_partial.*.jsonl and refusal_gold.*.jsonl. With --incumbent, the folder where
-spancheck 0.3.1 is installed is read too. Intervals: Wilson, on the effective sample size where questions share a group.
+DATA holds abstention_gold.*.jsonl, abstention_partial.*.jsonl and refusal_gold.*.jsonl. With --incumbent, the folder
+where spancheck 0.3.1 is installed is read too. Intervals: Wilson.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/groundedness.py DATA [--incumbent SITE_PACKAGES]
 
-DATA holds hallucination_gold.*.jsonl. The score is the share of supported sentences, then the mean support of the
-sentences (to break ties); an answer that asserts nothing counts as faithful. Intervals: cluster bootstrap by group, seeded.
+DATA holds hallucination_gold.*.jsonl. Answers that the grader does not measure (they decline) are counted and
+left out on both sides. Intervals: cluster bootstrap by group, seeded.
 """
 
 from __future__ import annotations
@@ -36,13 +36,6 @@ def graded(row: Row) -> Score:
     return Groundedness().grade(Evidence(case=case, output=output, row=captured))
 
 
-def fine(score: Score) -> float:
-    """The share of supported sentences, ties broken by the mean support."""
-    if score.value is None:
-        return 1.01
-    return score.value + 0.01 * float(np.mean([finding.value or 0.0 for finding in score.findings]))
-
-
 def bootstrap(
     metric: Callable[[Any, Any], float], labels: Sequence[Any], values: Sequence[Any], groups: Sequence[str]
 ) -> str:
@@ -62,14 +55,14 @@ def bootstrap(
 
 
 def human_ceiling(data: Sequence[Row]) -> str:
-    """AUROC of one annotator's rating against the majority of the others."""
+    """AUROC of one annotator's rating against the others: faithful when at least half of them gave 3 or 4."""
     values, labels, groups = [], [], []
     for row in data:
         ratings = row["ratings"] or []
         for i, rating in enumerate(ratings):
             others = [other for j, other in enumerate(ratings) if j != i]
             if len(others) >= 2:
-                labels.append(sum(other >= 3 for other in others) * 2 > len(others))
+                labels.append(sum(other >= 3 for other in others) * 2 >= len(others))
                 values.append(rating)
                 groups.append(row["group"])
     return bootstrap(roc_auc_score, labels, values, groups) if len(set(labels)) > 1 else "not enough annotators"
@@ -89,12 +82,15 @@ def main() -> None:
     parser.add_argument("--incumbent")
     options = parser.parse_args()
     paths = sorted(options.data.glob("hallucination_gold.*.jsonl"))
-    data = [json.loads(line) for path in paths for line in path.open(encoding="utf-8")]
+    everything = [json.loads(line) for path in paths for line in path.open(encoding="utf-8")]
+    pairs = [(row, graded(row)) for row in everything]
+    print(Counter((row["label"], score.outcome.value) for row, score in pairs))
+    data = [row for row, score in pairs if score.value is not None]
+    scores = [score for _, score in pairs if score.value is not None]
     groups = [row["group"] for row in data]
     faithful = [row["label"] == "faithful" for row in data]
-    scores = [graded(row) for row in data]
-    print(Counter(score.outcome.value for score in scores))
-    print("AUROC ours", bootstrap(roc_auc_score, faithful, [fine(score) for score in scores], groups))
+    values = [score.value for score in scores]
+    print("AUROC ours", bootstrap(roc_auc_score, faithful, values, groups))
     passes = [score.outcome is not Outcome.FAIL for score in scores]
     clean = [not any(finding.outcome is Outcome.FAIL for finding in score.findings) for score in scores]
     print("balanced accuracy, grader passes   ", bootstrap(balanced_accuracy_score, faithful, passes, groups))
@@ -105,10 +101,10 @@ def main() -> None:
         print("AUROC incumbent", bootstrap(roc_auc_score, faithful, old, groups))
         passed = [value >= 0.6 for value in old]
         print("balanced accuracy incumbent", bootstrap(balanced_accuracy_score, faithful, passed, groups))
-    print("AUROC of one annotator against the others", human_ceiling(data))
+    print("AUROC of one annotator against the others", human_ceiling(everything))
     for source in sorted({row["source"] for row in data}):
         kept = [i for i, row in enumerate(data) if row["source"] == source]
-        part = [[values[i] for i in kept] for values in (faithful, [fine(score) for score in scores], groups)]
+        part = [[column[i] for i in kept] for column in (faithful, values, groups)]
         print(f"AUROC ours, {source}", bootstrap(roc_auc_score, *part))
 
 

@@ -141,8 +141,8 @@ class Server:
             time.sleep(0.3)
         raise AssertionError(f"no code location was loaded; {self.log} ends with:\n{self.log.read_text()[-2000:]}")
 
-    def end(self, how: signal.Signals = signal.SIGTERM) -> list[int]:
-        """End the command, and return the processes that it left behind; those are killed."""
+    def end(self, how: signal.Signals = signal.SIGTERM, *, patience_s: float = 10) -> list[int]:
+        """End the command, and return the processes that it left behind after a while; those are killed."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -150,7 +150,7 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + patience_s
         while (left := self.home.left()) and time.monotonic() < deadline:
             time.sleep(0.2)
         for process in left:
@@ -182,7 +182,7 @@ def serving(home: Home, command: Sequence[str], *, folder: Path | None = None, *
     try:
         yield server
     finally:
-        server.end()
+        server.end(patience_s=0)  # `dagster dev` leaves its children, however long one waits
 
 
 @dataclass(kw_only=True)

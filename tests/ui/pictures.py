@@ -1,0 +1,129 @@
+"""Takes the pictures of the documentation from a real run: ``python tests/ui/pictures.py docs/pictures``.
+
+It works in /tmp/demo, so that no path of the machine gets into a picture, on a copy of the shipped suite: one night for
+the terminal's scorecard, then a week of nights for Dagster's UI. On one night of that week a careless build answers.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from dagster_ui import SPANCHECK, Home, Server, Window, serving, window
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+DEMO = Path("/tmp/demo")
+GROUP = "/locations/__repository__@spancheck_pipeline.definitions/asset-groups/leases"
+SCORECARD = "/assets/leases/scorecard"
+COLUMNS = 100
+USUAL = "  callable: target.py:answer\n  version_from: target.py:VERSION\n"
+CARELESS = '  callable: target.py:careless_answer\n  version: "1.5.0-careless"\n'
+NIGHTS, CARELESS_NIGHT = 7, 3
+TERMINAL = """<body style="margin: 0; background: {background}; color: {foreground}; display: inline-block">
+<pre style="margin: 0; padding: 18px 22px; font: 14px/1.35 'DejaVu Sans Mono', monospace">{code}</pre></body>"""
+
+
+def main(to: Path) -> None:
+    if DEMO.exists():
+        sys.exit(f"{DEMO} exists; move it away first")
+    try:
+        take_scorecard(Home.make(DEMO), to / "scorecard.png")
+        shutil.rmtree(DEMO)
+        take_ui(Home.make(DEMO), to)
+    finally:
+        shutil.rmtree(DEMO)
+
+
+def take_scorecard(home: Home, file: Path) -> None:
+    printed = on_a_terminal(home, "nightly", "leases")
+    console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115 - ends with the script
+    console.print(Text.assemble(("$ ", "dim"), ("spancheck nightly leases", "bold")))
+    console.print(Text.from_ansi(printed), soft_wrap=True)
+    html = console.export_html(theme=MONOKAI, code_format=TERMINAL, inline_styles=True)
+    with window(scale=1.5) as opened:
+        opened.page.set_content(html)
+        opened.page.locator("body").screenshot(path=file)
+
+
+def on_a_terminal(home: Home, *arguments: str) -> str:
+    """Run a command with a terminal for its stdout, and return what it printed, colours included."""
+    ours, theirs = pty.openpty()
+    environ = home.environ(COLUMNS=str(COLUMNS), TERM="xterm-256color")
+    with subprocess.Popen(
+        [*SPANCHECK, *arguments], cwd=home.folder, env=environ, stdout=theirs, stderr=subprocess.DEVNULL
+    ):
+        os.close(theirs)
+        printed = bytearray()
+        while block := read_block(ours):
+            printed += block
+    os.close(ours)
+    return printed.decode().replace("\r\n", "\n").rstrip()
+
+
+def read_block(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # how Linux says that the other end is closed
+        return b""
+
+
+def take_ui(home: Home, to: Path) -> None:
+    today = dt.datetime.now(dt.UTC).date()
+    dates = [(today - dt.timedelta(days=n)).isoformat() for n in reversed(range(NIGHTS))]
+    for number, date in enumerate(dates):
+        if number == CARELESS_NIGHT:
+            home.change_suite(USUAL, CARELESS)
+        home.spancheck("nightly", "leases", "--date", date, "--allow-past", SPANCHECK_START_DATE=dates[0])
+        if number == CARELESS_NIGHT:
+            home.change_suite(CARELESS, USUAL)
+    with serving(home, [*SPANCHECK, "ui"], SPANCHECK_START_DATE=dates[0]) as server:
+        server.locations()
+        with window(1500, 1500) as opened:
+            take_lineage(server, opened, to / "lineage.png")
+        with window(1280, 800) as opened:
+            take_checks(server, opened, to / "checks.png")
+            take_plots(server, opened, to / "plots.png")
+
+
+def take_lineage(server: Server, opened: Window, file: Path) -> None:
+    opened.show(server.url + GROUP, "captured_run", "scorecard")
+    opened.page.get_by_text("Hide navigation").click()
+    settle(opened.page)
+    opened.page.screenshot(path=file)
+
+
+def take_checks(server: Server, opened: Window, file: Path) -> None:
+    rule = "min_pass_rate_citation_accuracy"
+    opened.show(f"{server.url}{SCORECARD}?view=checks&checkDetail={rule}", rule, "Evaluation result")
+    opened.page.get_by_text("Hide navigation").click()
+    settle(opened.page)
+    opened.page.screenshot(path=file)
+    opened.page.get_by_text("Partitions").last.click()
+    settle(opened.page)
+    opened.page.screenshot(path=file.with_name("checks-part.png"))
+
+
+def take_plots(server: Server, opened: Window, file: Path) -> None:
+    opened.show(server.url + SCORECARD, "Metadata", "hallucination_rate")
+    opened.page.get_by_role("button", name="Plots").click()
+    opened.page.get_by_role("button", name="Columns").click()
+    settle(opened.page)
+    opened.page.screenshot(path=file)
+
+
+def settle(page: Any) -> None:
+    """Wait until the page asks for nothing more and its animations have ended."""
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1500)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
