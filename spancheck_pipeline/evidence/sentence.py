@@ -16,9 +16,10 @@ _CLOSING = "\"'”’»)\\]」』*_"
 _END = re.compile(
     rf"""
       (?P<wide>[。！？｡︒؟۔।॥]+[{_CLOSING}」』”’]*{_MARKER}{{0,8}})                # ends a sentence with no space after it
-    | (?P<stop>[.!?…]+[{_CLOSING}]{{0,4}}{_MARKER}{{0,8}})(?=\s|\Z|[\u3400-\u9fff]
+    | (?P<stop>(?<![.!?…])[.!?…]++[{_CLOSING}]{{0,4}}{_MARKER}{{0,8}})
+      (?=\s|\Z|[\u3400-\u9fff]
       |(?<=[\])¹²³])[A-Z])
-    | (?P<line>[ \t]*(?:\r\n|[\n\r\u2028\u2029])[ \t]*)
+    | (?P<line>(?<![ \t])[ \t]*+(?:\r\n|[\n\r\u2028\u2029])[ \t]*)
     """,
     re.VERBOSE,
 )

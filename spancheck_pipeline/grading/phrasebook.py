@@ -171,7 +171,7 @@ def _either(items: Iterable[str]) -> str:
 
 
 def _filled(pattern: str, words: Mapping[str, str]) -> str:
-    """Put the named word lists in place, and let a blank stand for any run of blanks (a blank and ``?`` for none as well)."""
+    """Put the named word lists in place; a blank stands for any run of blanks, and with ``?`` for none as well."""
     for _ in range(4):
         pattern = re.sub(r"\{([a-z_]+)\}", lambda match: words[match.group(1)], pattern)
     return pattern.replace(" ?", r"\s*").replace(" ", r"\s+")

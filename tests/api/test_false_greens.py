@@ -1,9 +1,9 @@
 """What must never look good: each through the library's front, from calls to gate."""
 
 import pytest
+from scenario import QUOTE, cited
 
 import spancheck_pipeline as sc
-from scenario import QUOTE, cited
 from spancheck_pipeline.errors import UsageError
 
 

@@ -6,6 +6,7 @@ How one sentence stands in the passages lives in ``grading/grounding.py``; which
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,6 +22,10 @@ from spancheck_pipeline.grading.phrasebook import data_versions
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
 from spancheck_pipeline.grading.shipped import ShippedGrader
 from spancheck_pipeline.grading.support import data_versions as support_versions
+
+
+_LIST_MARKER = re.compile(r"\A\s*(?:[-*+•·]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
+"""What numbers a list's item is no number that a passage could tell."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Groundedness(ShippedGrader):
     def _grounded(self, answer: str, spans: Sequence[Span], texts: Sequence[str]) -> tuple[tuple[Span, Grounding], ...]:
         """Return the sentences that have content, each with how it stands in the passages."""
         plain = strip_markers(answer)
-        found = ((span, ground(plain[span.start : span.end], texts)) for span in spans)
+        found = ((span, ground(_LIST_MARKER.sub("", plain[span.start : span.end]), texts)) for span in spans)
         return tuple((span, grounding) for span, grounding in found if grounding is not None)
 
     def _finding(self, i: int, span: Span, grounding: Grounding, names: Sequence[str]) -> Finding:

@@ -71,6 +71,10 @@ def test_another_number_or_a_negation_contradicts_whatever_else_stands_there(ans
     assert score.outcome is Outcome.FAIL
 
 
+def test_a_lists_numbers_are_not_asserted() -> None:
+    assert graded("1. The deposit is 2,000 euros.\n2) Parking costs 40 euros a month.", LEASE, PARKING).value == 1.0
+
+
 def test_the_word_lists_are_part_of_the_spec() -> None:
     assert {"en.toml", "support/lexicon.toml"} <= spec_of(Groundedness()).data.keys()
 
