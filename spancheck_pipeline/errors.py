@@ -15,6 +15,7 @@ not errors, and live with the nouns they describe.
     │   ├── MissingDataError     nothing is stored there yet                      exit 2
     │   └── LockedError          somebody else captures this partition            exit 2
     ├── CaptureRefusedError      a capture that would break "one run per partition"  exit 2
+    ├── PromotionRefusedError    a run that its gate does not let pass            exit 1
     ├── StepFailedError          a step of a Dagster run could not run            exit 2
     └── NotComparableError       two runs that cannot be compared                 exit 3
 """
@@ -126,6 +127,20 @@ class LockedError(StorageError):
 
 class CaptureRefusedError(SpancheckError):
     """A capture that would merge two runs, or call a system about a day that is over."""
+
+
+class PromotionRefusedError(SpancheckError):
+    """A run that its gate does not let pass is not made a baseline."""
+
+    exit_code = 1
+
+    def __init__(self, place: object, *, answer: str, rules: Iterable[str]) -> None:
+        self.answer = answer
+        self.rules = tuple(rules)
+        super().__init__(
+            f"{place}: the gate says {answer} ({', '.join(self.rules)}), so that this run does not become the last good "
+            "one; look at the rules' reasons (spancheck gate)"
+        )
 
 
 class StepFailedError(SpancheckError):

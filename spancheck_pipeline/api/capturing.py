@@ -185,7 +185,7 @@ def _publish(
     """Write the captured run from the journal, then let the journal go."""
     header = journal.header
     keys = [(case.id, epoch) for case in cases for epoch in range(header.epochs)]
-    tally = _Tally()
+    tally = Tally()
     rows = tally.counting(_merged(store, place, keys, journal, base if header.mode == "retry_errors" else None))
     snapshot = store.open(place, CASES)
 
@@ -258,13 +258,13 @@ def manifest_of(
     config: str | None = None,
 ) -> Manifest:
     """Return the manifest of a run whose rows are at hand."""
-    tally = _Tally()
+    tally = Tally()
     for _ in tally.counting(rows):
         pass
     return tally.manifest(header, suite, cases, config=config, finished_at=finished_at)
 
 
-class _Tally:
+class Tally:
     """Counts for the manifest, taken while the rows stream by."""
 
     def __init__(self) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from spancheck_pipeline.api.run import Run
+from spancheck_pipeline.api.run import CaseResult, Run
 from spancheck_pipeline.decision.comparison import ComparisonDocument, compare
 from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.decision.suite import GateSettings, Regression
-from spancheck_pipeline.errors import NotComparableError, UsageError
+from spancheck_pipeline.errors import GraderSettingsError, NotComparableError, UsageError
+from spancheck_pipeline.evidence.case import Case
+from spancheck_pipeline.grading.grader import Grader, spec_of
+from spancheck_pipeline.grading.graders import MEASUREMENTS, build_grader
 
 
 def diff(baseline: Run, current: Run) -> dict[str, dict[str, Any]]:
@@ -40,15 +45,22 @@ def diff(baseline: Run, current: Run) -> dict[str, dict[str, Any]]:
     }
 
 
-def comparison(baseline: Run, current: Run) -> ComparisonDocument:
-    """Return the comparison of two runs, the baseline graded as the current one is.
+def comparison(baseline: Run, current: Run, graders: Sequence[Grader] = ()) -> ComparisonDocument:
+    """Return the comparison of two runs, the baseline under the current run's graders and labels.
+
+    Where the baseline was graded otherwise or has other labels, it is graded again, offline: with the graders that the
+    current run holds, with ``graders``, or with shipped ones made from the specs that stand with its grades.
 
     Raises:
         NotComparableError: with every reason.
     """
-    regraded = _regraded(baseline, current)
+    regraded = _on_current_terms(baseline, current, graders)
     document = compare(
-        current.compared(), regraded.compared(), suite=current.suite, graders=list(current.spec_digests())
+        current.compared(),
+        # The cases as the baseline has them: relabelled ones are listed by their digests.
+        replace(regraded.compared(), cases=baseline.compared().cases),
+        suite=current.suite,
+        graders=list(current.spec_digests()),
     )
     document.require_comparable()
     return document
@@ -59,39 +71,86 @@ def gate(
     thresholds: Mapping[str, float],
     baseline: Run | None = None,
     max_regression: float = 0.0,
+    *,
+    is_strict: bool = False,
 ) -> GateDecision:
     """Return whether a run is good enough: ``.ok`` and ``.reasons``, and it unpacks as ``(ok, reasons)``.
 
     ``thresholds`` are lowest pass rates by grader; ``completion`` always gates. With a baseline, each of these graders
     (without thresholds: all) must also not be worse than there over the shared cases, by an exact paired test;
-    ``max_regression`` above 0 asks for non-inferiority with that margin: a drop of this size must be excluded.
+    ``max_regression`` above 0 asks for non-inferiority with that margin: a drop of this size must be excluded. With
+    ``is_strict`` an INCONCLUSIVE answer is not good enough.
 
     Raises:
         UsageError: for a grader that the run does not have (the nearest is named), or a number out of range.
         NotComparableError: when the baseline cannot be compared, with every reason.
     """
+    settings = settings_of(thresholds, max_regression if baseline is not None else None)
+    comparisons = [] if baseline is None else [comparison(baseline, current)]
+    return current.decide(settings, comparisons=comparisons, is_strict=is_strict)
+
+
+def settings_of(thresholds: Mapping[str, float], max_regression: float | None = None) -> GateSettings:
+    """Return the gate that asks for lowest pass rates and, unless ``max_regression`` is None, for no regression.
+
+    Raises:
+        UsageError: for a number out of range.
+    """
     try:
-        regression = Regression(margin=max_regression or None) if baseline is not None else None
-        settings = GateSettings(min_pass_rate=dict(thresholds), regression=regression)
+        regression = None if max_regression is None else Regression(margin=max_regression or None)
+        return GateSettings(min_pass_rate=dict(thresholds), regression=regression)
     except ValidationError:
         raise UsageError("a threshold is a number from 0 to 1, and max_regression one below 1") from None
-    comparisons = [] if baseline is None else [comparison(baseline, current)]
-    return current.decide(settings, comparisons=comparisons)
 
 
-def _regraded(baseline: Run, current: Run) -> Run:
-    """Return the baseline under the current run's graders: as it is where the specs are equal, else graded again."""
+def _on_current_terms(baseline: Run, current: Run, graders: Sequence[Grader]) -> Run:
+    """Return the baseline under the current run's graders and labels: as it is where both are equal, else regraded."""
+    cases = {result.case_id: result.as_case() for result in current.results}
+    relabelled = [_relabelled(result, cases) for result in baseline.results]
     ours, theirs = current.spec_digests(), baseline.spec_digests()
-    differing = sorted(name for name, spec in ours.items() if theirs.get(name) != spec)
-    if not differing:
+    differing = {name for name, spec in ours.items() if theirs.get(name) != spec}
+    has_other_labels = any(new is not old for new, old in zip(relabelled, baseline.results, strict=True))
+    if not differing and not has_other_labels:
         return baseline
-    if {grader.name for grader in current.graders} >= ours.keys():
-        return baseline.rescore(current.graders)
-    raise NotComparableError(
-        [
-            (
-                f"the grades of {', '.join(differing)} were made by other graders; "
-                "grade both runs again first (Run.rescore; CLI: --regrade)"
-            )
-        ]
-    )
+    at_hand = {grader.name: grader for grader in (*_graders_of(current), *graders, *current.graders)}
+    makers = {
+        name: at_hand[name] for name, spec in ours.items() if _is_of(at_hand.get(name), spec, current.specs.get(name))
+    }
+    if missing := sorted(ours.keys() - makers.keys()):
+        raise NotComparableError(
+            [
+                (
+                    f"the grades of {', '.join(missing)} were made by other graders or labels, and these are not at "
+                    "hand; grade both runs again first (Run.rescore; CLI: --regrade)"
+                )
+            ]
+        )
+    return Run(
+        relabelled, manifest=baseline.manifest, suite=baseline.suite, run_id=baseline.run_id, prices=baseline.prices
+    ).rescore(makers.values())
+
+
+def _relabelled(result: CaseResult, cases: Mapping[str, Case]) -> CaseResult:
+    """Return a result with the current labels of its case, where the question is the same and they differ."""
+    case, today = result.as_case(), cases.get(result.case_id)
+    if today is None or today.question_digest != case.question_digest or today.label_digest == case.label_digest:
+        return result
+    return CaseResult.of(today, result.captured(), [])
+
+
+def _graders_of(run: Run) -> Iterator[Grader]:
+    """Yield the shipped graders that the run's specs describe; others cannot be made from a spec."""
+    for name, spec in run.specs.items():
+        for use in (use for use, grader in MEASUREMENTS.items() if _measures(grader) == spec.get("measurement")):
+            with contextlib.suppress(GraderSettingsError, TypeError, ValueError):
+                yield build_grader(name, {**spec.get("settings", {}), "use": use})
+            break
+
+
+def _is_of(grader: Grader | None, spec_digest: str, spec: Mapping[str, Any] | None) -> bool:
+    """Return whether a grader is what made some grades; a limit of 5 and one of 5.0 are the same."""
+    return grader is not None and (spec_of(grader).digest == spec_digest or spec_of(grader).as_dict() == spec)
+
+
+def _measures(grader: type) -> object:
+    return getattr(grader, "measurement", None)

@@ -1,50 +1,53 @@
-"""Deciding about a scored place: scorecard and gate decision, each a revision that names what it rests on."""
+"""Deciding about a scored place: its scorecard, and the gate's decision; each a revision that names what it rests on.
+
+The scorecard is made from the scores alone. The decision sees it together with the comparisons (``baselines.py``).
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spancheck_pipeline.api.scoring import score_inputs
-from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
+from spancheck_pipeline.api.baselines import compare_place
+from spancheck_pipeline.api.facts import grader_facts, open_evidence, row_facts, score_facts
+from spancheck_pipeline.decision.comparison import ComparisonDocument, Difference
 from spancheck_pipeline.decision.figures import CategoryFigures, GraderFigures, ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
 from spancheck_pipeline.decision.scorecard import build_scorecard
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.errors import MissingDataError
-from spancheck_pipeline.evidence.run import CapturedRow, Manifest, Output, Prices, Usage, cost_usd
-from spancheck_pipeline.grading.score import Outcome
+from spancheck_pipeline.evidence.canonical import CONTRACT
+from spancheck_pipeline.evidence.run import Manifest
+from spancheck_pipeline.grading.grader import Grader
 from spancheck_pipeline.storage.store import Place, Published, Store, StoredFile
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, SCORECARD, SCORES, Row
+from spancheck_pipeline.storage.tables import COMPARISON, GATE, SCORECARD, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarized:
+    """A scorecard, as it is stored."""
+
+    scorecard: ScorecardDocument
+    published: Published
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A scorecard and the decision about it, as they are stored."""
+    """The decision about a scorecard and the comparisons that it saw, as they are stored."""
 
     scorecard: ScorecardDocument
+    comparisons: tuple[ComparisonDocument, ...]
     decision: GateDecision
-    scorecard_file: Published
+    comparison_file: Published
     gate_file: Published
 
 
-def decide_place(
-    store: Store,
-    place: Place,
-    suite: Suite,
-    graders: Sequence[str],
-    *,
-    decided_at: dt.datetime,
-    decided_by: str,
-    note: str = "",
-    config: str | None = None,
-) -> Decided:
-    """Make the scorecard of a place from its stored scores, apply the suite's gate, and keep both.
-
-    A decision that says the same on the same evidence is not written again; one that differs is a new revision.
+def summarize_place(
+    store: Store, place: Place, suite: Suite, graders: Sequence[str], *, config: str | None = None
+) -> Summarized:
+    """Make the scorecard of a place from its stored scores, and keep it.
 
     Raises:
         MissingDataError: when a grader's scores are missing, or were made from other outputs or labels than today's.
@@ -56,14 +59,14 @@ def decide_place(
         run_id=evidence.captured.run_id,
         date=place.date,
         config=config,
-        rows=_row_facts(evidence, suite.prices),
-        scores=_score_facts(evidence),
-        graders=[_grader_facts(name, file) for name, file in evidence.scores.items()],
+        rows=row_facts(evidence.cases, evidence.captured, suite.prices),
+        scores=score_facts(evidence),
+        graders=[grader_facts(name, file) for name, file in evidence.scores.items()],
         case_ids=[row["case_id"] for row in evidence.cases.rows(["case_id"])],
         epochs=Manifest.model_validate(evidence.captured.document()).epochs,
         inputs=inputs,
     )
-    scorecard_file = store.publish(
+    published = store.publish(
         place,
         SCORECARD,
         _scorecard_rows(scorecard),
@@ -71,21 +74,64 @@ def decide_place(
         metadata={"run_id": scorecard.run_id, "suite": place.suite},
         document=lambda _revision, _digest: scorecard.model_dump(mode="json"),
     )
-    decision = decide(scorecard, suite.gate, decided_at=decided_at, decided_by=decided_by, note=note, inputs=inputs)
+    return Summarized(scorecard=scorecard, published=published)
+
+
+def decide_place(
+    store: Store,
+    place: Place,
+    suite: Suite,
+    graders: Sequence[Grader],
+    *,
+    decided_at: dt.datetime,
+    decided_by: str,
+    note: str = "",
+) -> Decided:
+    """Compare a summarized place with its baselines, apply the suite's gate, and keep both.
+
+    A decision that says the same on the same evidence is not written again; one that differs is a new revision.
+
+    Raises:
+        MissingDataError: when the scores or the scorecard are missing, or were made from something else than today's
+            outputs, labels and graders.
+    """
+    evidence = open_evidence(store, place, [grader.name for grader in graders])
+    scorecard_file = store.open(place, SCORECARD)
+    scorecard = ScorecardDocument.model_validate(scorecard_file.document())
+    if scorecard.inputs != evidence.digests():
+        raise MissingDataError(f"{place}: the scorecard was made from other scores; make it again first")
+    comparisons = compare_place(store, place, suite, graders, evidence)
+    comparison_file = _keep_comparisons(store, place, scorecard.run_id, comparisons)
+    inputs = {
+        **evidence.digests(),
+        "scorecard": scorecard_file.content_digest,
+        "comparison": comparison_file.content_digest,
+    }
+    decision = decide(
+        scorecard,
+        suite.gate,
+        comparisons=comparisons,
+        decided_at=decided_at,
+        decided_by=decided_by,
+        note=note,
+        inputs=inputs,
+    )
     gate_file = store.publish(
         place,
         GATE,
         _gate_rows(decision),
-        identity={
-            **inputs,
-            "scorecard": scorecard_file.content_digest,
-            "settings": suite.gate.model_dump(mode="json"),
-        },
+        identity={**inputs, "settings": suite.gate.model_dump(mode="json")},
         metadata={"run_id": decision.run_id, "suite": place.suite},
         document=lambda revision, _digest: decision.model_copy(update={"revision": revision}).model_dump(mode="json"),
     )
-    stored = GateDecision.model_validate(store.open(place, GATE).document())
-    return Decided(scorecard=scorecard, decision=stored, scorecard_file=scorecard_file, gate_file=gate_file)
+    stored = read_decision(store, place)
+    return Decided(
+        scorecard=scorecard,
+        comparisons=comparisons,
+        decision=stored,
+        comparison_file=comparison_file,
+        gate_file=gate_file,
+    )
 
 
 def read_decision(store: Store, place: Place) -> GateDecision:
@@ -98,120 +144,43 @@ def read_scorecard(store: Store, place: Place) -> ScorecardDocument:
     return ScorecardDocument.model_validate(store.open(place, SCORECARD).document())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The files that a decision rests on, opened; one run, one snapshot, one score file a grader."""
-
-    cases: StoredFile
-    captured: StoredFile
-    scores: dict[str, StoredFile]
-
-    def digests(self) -> dict[str, str]:
-        """Return the content digest of each, by the name that decisions use."""
-        return {
-            "cases": self.cases.content_digest,
-            "captured_run": self.captured.content_digest,
-            **{f"scores/{name}": file.content_digest for name, file in self.scores.items()},
-        }
+def read_comparisons(file: StoredFile) -> tuple[ComparisonDocument, ...]:
+    """Return the comparisons of a stored file, comparable or not."""
+    return tuple(ComparisonDocument.model_validate(item) for item in file.document()["comparisons"])
 
 
-def open_evidence(store: Store, place: Place, graders: Sequence[str]) -> Evidence:
-    """Open the current files of a place, and see that the scores are of exactly this capture and these labels.
-
-    Raises:
-        MissingDataError: naming every grader whose scores are missing or were made from something else.
-    """
-    captured = store.open(place, CAPTURED_RUN)
-    cases = store.open(place, CASES)
-    expected = score_inputs(captured, cases)
-    files: dict[str, StoredFile] = {}
-    stale: list[str] = []
-    for name in graders:
-        if not store.exists(place, SCORES, name):
-            stale.append(f"{name} (no scores)")
-            continue
-        file = files[name] = store.open(place, SCORES, name)
-        made_from = json.loads(file.metadata["inputs"])
-        if any(made_from.get(key) != value for key, value in expected.items()):
-            stale.append(f"{name} (scored another capture or other labels)")
-    if stale:
-        raise MissingDataError(f"{place}: scores are not up to date: {', '.join(stale)}; score the place again first")
-    return Evidence(cases=cases, captured=captured, scores=files)
-
-
-_ROW_COLUMNS = [
-    "case_id", "epoch", "answered", "error_class", "latency_ms", "latency_total_ms", "served_model", "attempts",
-    "input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens", "reported_cost_usd",
-]  # fmt: skip
-
-
-def _row_facts(evidence: Evidence, prices: Prices) -> Iterator[RowFacts]:
-    labels = {
-        row["case_id"]: (row["category"], row["cluster"])
-        for row in evidence.cases.rows(["case_id", "category", "cluster"])
-    }
-    for row in evidence.captured.rows(_ROW_COLUMNS):
-        category, cluster = labels[row["case_id"]]
-        usage = Usage(
-            **{name: row[name] for name in Usage.model_fields if name in row}, cost_usd=row["reported_cost_usd"]
-        )
-        output = Output(usage=usage, served_model=row["served_model"])
-        facts = {name: row[name] for name in _ROW_COLUMNS if name != "reported_cost_usd"}
-        cost = cost_usd(output, prices) if row["answered"] else None
-        yield RowFacts(category=category, cluster=cluster, cost_usd=cost, **facts)
-
-
-def row_facts_of(row: CapturedRow, *, category: str | None, cluster: str | None, prices: Prices) -> RowFacts:
-    """Return what a scorecard needs of a captured row that is at hand."""
-    output = row.output
-    usage = output.usage if output else Usage()
-    return RowFacts(
-        case_id=row.case_id,
-        epoch=row.epoch,
-        category=category,
-        cluster=cluster,
-        answered=row.answered,
-        error_class=row.error_class,
-        latency_ms=row.latency_ms,
-        latency_total_ms=row.latency_total_ms,
-        cost_usd=cost_usd(output, prices) if output else None,
-        served_model=output.served_model if output else None,
-        attempts=row.attempts,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_input_tokens=usage.cached_input_tokens,
-        reasoning_tokens=usage.reasoning_tokens,
+def _keep_comparisons(store: Store, place: Place, run_id: str, comparisons: Sequence[ComparisonDocument]) -> Published:
+    return store.publish(
+        place,
+        COMPARISON,
+        _comparison_rows(comparisons),
+        identity={"run_id": run_id, "documents": [item.digest for item in comparisons]},
+        metadata={"run_id": run_id, "suite": place.suite},
+        document=lambda _revision, _digest: {
+            "contract": CONTRACT,
+            "comparisons": [item.model_dump(mode="json") for item in comparisons],
+        },
     )
 
 
-_SCORE_COLUMNS = ["case_id", "epoch", "category", "cluster", "outcome", "value", "reason_code", "findings"]
+def _comparison_rows(comparisons: Sequence[ComparisonDocument]) -> Iterator[Row]:
+    for comparison in comparisons:
+        for figures in comparison.graders.values():
+            numbers = figures.model_dump(mode="json", exclude={"difference", "score_difference"})
+            yield {
+                "run_id": comparison.candidate.run_id,
+                "baseline_kind": comparison.baseline_kind,
+                "baseline_run_id": comparison.baseline.run_id,
+                "baseline_date": comparison.baseline.date,
+                **numbers,
+                **_difference_cells("difference", figures.difference),
+                **_difference_cells("score_difference", figures.score_difference),
+                "n_clusters": figures.difference.n_clusters,
+            }
 
 
-def _score_facts(evidence: Evidence) -> Iterator[ScoreFacts]:
-    for name, file in evidence.scores.items():
-        for row in file.rows(_SCORE_COLUMNS):
-            failed = sum(finding["outcome"] == Outcome.FAIL for finding in row["findings"] or ())
-            yield ScoreFacts(
-                grader=name,
-                case_id=row["case_id"],
-                epoch=row["epoch"],
-                category=row["category"],
-                cluster=row["cluster"],
-                outcome=Outcome(row["outcome"]),
-                value=row["value"],
-                reason_code=row["reason_code"],
-                n_unsupported=failed,
-            )
-
-
-def _grader_facts(name: str, file: StoredFile) -> GraderFacts:
-    spec = json.loads(file.metadata["grader_spec"])
-    return GraderFacts(
-        name=name,
-        measurement=spec["measurement"],
-        version=spec["version"],
-        spec_digest=file.metadata["spec_digest"],
-    )
+def _difference_cells(name: str, difference: Difference) -> Row:
+    return {name: difference.value, f"{name}_low": difference.low, f"{name}_high": difference.high}
 
 
 def _scorecard_rows(scorecard: ScorecardDocument) -> Iterator[Row]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spancheck_pipeline import __version__
-from spancheck_pipeline.api.deciding import Evidence, open_evidence
+from spancheck_pipeline.api.deciding import read_comparisons
+from spancheck_pipeline.api.facts import Evidence, open_evidence
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.decision.audit import AuditHead, AuditRecord, AuditScore
 from spancheck_pipeline.decision.figures import ScorecardDocument
@@ -19,6 +20,7 @@ from spancheck_pipeline.evidence.run import Manifest, cost_usd
 from spancheck_pipeline.storage.store import Place, Published, Store, StoredFile
 from spancheck_pipeline.storage.tables import (
     AUDIT_LOG,
+    COMPARISON,
     GATE,
     SCORECARD,
     Row,
@@ -50,9 +52,14 @@ def record_place(
 
 
 def _head(store: Store, place: Place, evidence: Evidence, gate: StoredFile, *, created_at: dt.datetime) -> AuditHead:
-    scorecard = store.open(place, SCORECARD)
+    scorecard, comparison = store.open(place, SCORECARD), store.open(place, COMPARISON)
     decision = GateDecision.model_validate(gate.document())
-    if decision.inputs != evidence.digests():
+    rests_on = {
+        **evidence.digests(),
+        "scorecard": scorecard.content_digest,
+        "comparison": comparison.content_digest,
+    }
+    if decision.inputs != rests_on:
         raise MissingDataError(f"{place}: the decision rests on other scores than those stored; decide again first")
     manifest = Manifest.model_validate(evidence.captured.document())
     return AuditHead(
@@ -65,8 +72,9 @@ def _head(store: Store, place: Place, evidence: Evidence, gate: StoredFile, *, c
         manifest=manifest,
         decision=decision,
         summary=ScorecardDocument.model_validate(scorecard.document()),
+        comparisons=read_comparisons(comparison),
         graders={name: json.loads(file.metadata["grader_spec"]) for name, file in evidence.scores.items()},
-        inputs={**evidence.digests(), "scorecard": scorecard.content_digest, "gate": gate.content_digest},
+        inputs={**rests_on, "gate": gate.content_digest},
     )
 
 

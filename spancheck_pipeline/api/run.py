@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spancheck_pipeline import __version__
-from spancheck_pipeline.api.deciding import row_facts_of
+from spancheck_pipeline.api.facts import row_facts_of
 from spancheck_pipeline.decision.audit import AuditHead, AuditLog, AuditRecord, AuditScore, as_document
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun
 from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts

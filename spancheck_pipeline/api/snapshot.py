@@ -56,7 +56,7 @@ def snapshot_cases(store: Store, place: Place, cases: Sequence[Case], *, relabel
     others keep theirs, and are listed.
     """
     if not (store.exists(place, CASES) and is_begun(store, place)):
-        published = _publish(store, place, cases)
+        published = publish_cases(store, place, cases)
         return Snapshot(
             published=published, dataset_digest=dataset_digest(list(cases)), n_cases=len(cases), is_reused=False
         )
@@ -65,7 +65,7 @@ def snapshot_cases(store: Store, place: Place, cases: Sequence[Case], *, relabel
     same = {case.id for case in kept if case.id in today and today[case.id].question_digest == case.question_digest}
     relabelled = tuple(case.id for case in kept if case.id in same and today[case.id].label_digest != case.label_digest)
     merged = tuple(today[case.id] if relabel and case.id in same else case for case in kept)
-    published = _publish(store, place, merged)
+    published = publish_cases(store, place, merged)
     kept_ids = {case.id for case in kept}
     return Snapshot(
         published=published,
@@ -80,7 +80,9 @@ def snapshot_cases(store: Store, place: Place, cases: Sequence[Case], *, relabel
     )
 
 
-def _publish(store: Store, place: Place, cases: Sequence[Case]) -> Published:
+def publish_cases(store: Store, place: Place, cases: Sequence[Case]) -> Published:
+    """Write the cases of a place, in order; what stood there is kept as an earlier revision."""
+
     def rows() -> Iterator[dict[str, object]]:
         for position, case in enumerate(cases):
             yield case_to_row(case, position)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 from spancheck_pipeline.api.capturing import Contain, Mode, capture_place
-from spancheck_pipeline.api.deciding import Decided, decide_place
+from spancheck_pipeline.api.deciding import Decided, decide_place, summarize_place
 from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, record_place
 from spancheck_pipeline.api.run import Run, run_of_records
 from spancheck_pipeline.api.scoring import score_place
@@ -67,7 +67,10 @@ def grade_place(
             score_place(store, place, grader)
     names = [grader.name for grader in graders]
     now = dt.datetime.now(dt.UTC)
-    decided = decide_place(store, place, suite, names, decided_at=now, decided_by=decided_by, note=note, config=config)
+    summarize_place(store, place, suite, names, config=config)
+    with contain(None) if contain else nullcontext():
+        # Graders run here too: over the baselines' captured runs.
+        decided = decide_place(store, place, suite, graders, decided_at=now, decided_by=decided_by, note=note)
     record_place(store, place, suite, names, created_at=now)
     return decided
 

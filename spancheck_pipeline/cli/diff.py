@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import click
 
-from spancheck_pipeline.cli.options import json_option, load_run, open_project, regrade_option, regraded
+from spancheck_pipeline.cli.options import (
+    file_option,
+    graders_at_hand,
+    json_option,
+    load_run,
+    open_project,
+    regrade_option,
+    regraded,
+)
 
 
 @click.command()
@@ -14,46 +22,28 @@ from spancheck_pipeline.cli.options import json_option, load_run, open_project, 
 @click.argument("candidate", metavar="CANDIDATE")
 @regrade_option
 @json_option
-def diff(baseline: str, candidate: str, *, regrade: bool, as_json: bool) -> int:
+@file_option("markdown", "the comparison as Markdown (a step summary, a comment)")
+def diff(baseline: str, candidate: str, *, regrade: bool, as_json: bool, markdown_file: Path | None) -> int:
     """Compare CANDIDATE with BASELINE: each is SUITE@DATE or an audit log's file.
 
-    Cases are paired by id and question. Exit code 3 when they share none.
+    Cases are paired by id and question; the baseline is graded again with the candidate's graders and labels where they
+    differ. Nothing is called. Exit code 3 with every reason when they cannot be compared.
     """
-    from spancheck_pipeline.api.comparing import diff as compare
+    from spancheck_pipeline.api.comparing import comparison
     from spancheck_pipeline.cli import show
+    from spancheck_pipeline.decision.difference import difference_of
+    from spancheck_pipeline.report.markdown import difference_markdown
+    from spancheck_pipeline.storage.documents import write_text
 
     environment, store = open_project()
     runs = [load_run(environment, store, what, None) for what in (baseline, candidate)]
     if regrade:
         runs = regraded(environment, candidate, *runs)
-    pairs = compare(*runs)
+    found = difference_of(comparison(*runs, graders_at_hand(environment, candidate)))
     if as_json:
-        show.print_json(pairs)
+        show.print_json(found.model_dump(mode="json"))
     else:
-        _print(pairs)
+        show.print_difference(found)
+    if markdown_file:
+        write_text(markdown_file, difference_markdown(found))
     return 0
-
-
-def _print(pairs: dict[str, dict[str, Any]]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from spancheck_pipeline.cli.show import console, safe
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("grader")
-    for column in ("baseline", "candidate", "difference", "shared cases", "newly failing", "newly passing"):
-        table.add_column(column, justify="right")
-    for name, pair in pairs.items():
-        rates = [pair["baseline"], pair["current"], pair["delta"]]
-        shown = ["–" if rate is None else f"{rate:+.1%}" if i == 2 else f"{rate:.1%}" for i, rate in enumerate(rates)]  # noqa: PLR2004 - the third is the difference
-        table.add_row(
-            name, *shown, str(pair["n_shared"]), str(len(pair["newly_failing"])), str(len(pair["newly_passing"]))
-        )
-    out = console()
-    out.print(table)
-    for name, pair in pairs.items():
-        for key in ("newly_failing", "newly_passing"):
-            if pair[key]:
-                ids = ", ".join(pair[key][:20]) + (" …" if len(pair[key]) > 20 else "")  # noqa: PLR2004 - a screenful
-                out.print(f"{name} {key.replace('_', ' ')}: {escape(safe(ids))}")

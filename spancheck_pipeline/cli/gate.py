@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from spancheck_pipeline.cli.options import (
     as_decided_option,
     date_option,
+    file_option,
+    graders_at_hand,
     is_file_name,
     json_option,
     load_run,
@@ -14,8 +19,18 @@ from spancheck_pipeline.cli.options import (
     open_project,
     regrade_option,
     regraded,
+    strict_option,
     thresholds_of,
 )
+
+if TYPE_CHECKING:
+    from spancheck_pipeline.api.environment import Environment
+    from spancheck_pipeline.decision.comparison import ComparisonDocument
+    from spancheck_pipeline.decision.gate import GateDecision
+    from spancheck_pipeline.decision.suite import GateSettings
+    from spancheck_pipeline.storage.store import Store
+
+    Said = tuple[GateDecision, tuple[ComparisonDocument, ...]]
 
 
 @click.command()
@@ -31,8 +46,11 @@ from spancheck_pipeline.cli.options import (
     show_default=True,
     help="Drop of a pass rate against the baseline that is tolerated.",
 )
+@strict_option
 @regrade_option
 @json_option
+@file_option("junit", "the rules as JUnit XML")
+@file_option("markdown", "rules and comparisons as Markdown (a step summary, a comment)")
 def gate(
     what: str,
     thresholds: tuple[str, ...],
@@ -41,34 +59,116 @@ def gate(
     as_decided: int | None,
     baseline: str | None,
     max_regression: float,
+    strict: bool,
     regrade: bool,
     as_json: bool,
+    junit_file: Path | None,
+    markdown_file: Path | None,
 ) -> int:
     """Say whether SUITE on a date, or an AUDIT_LOG file, is good enough.
 
-    Without thresholds, a suite's stored decision is shown. Exit code 0: passed; 1: failed or not measured; 3: the
-    baseline is not comparable.
+    A suite's stored decision is shown. With thresholds, a baseline or --regrade it is decided anew and not stored, by
+    the thresholds given, or else by the rules that it was decided by before. Exit code 0: passed, or inconclusive
+    without --strict; 1: failed or not measured; 3: the baseline is not comparable.
     """
-    from spancheck_pipeline.api.comparing import gate as decide_run
-    from spancheck_pipeline.api.recording import open_audit_log, read_head
     from spancheck_pipeline.cli import show
-    from spancheck_pipeline.errors import MissingDataError
 
     environment, store = open_project()
-    if not (is_file_name(what) or thresholds or baseline or regrade):
-        head = read_head(open_audit_log(store, night(environment, what, date), as_decided=as_decided))
-        if head.decision is None:
-            raise MissingDataError(f"{what}: no decision is recorded")
-        decision = head.decision
+    if thresholds or baseline or regrade or is_file_name(what):
+        decision, comparisons = _anew(
+            environment,
+            store,
+            what,
+            thresholds,
+            date=date,
+            as_decided=as_decided,
+            baseline=baseline,
+            max_regression=max_regression,
+            regrade=regrade,
+        )
     else:
-        run = load_run(environment, store, what, date, as_decided)
-        other = load_run(environment, store, baseline, None) if baseline else None
-        if regrade:
-            run, *others = regraded(environment, what, run, *([other] if other else []))
-            other = others[0] if others else None
-        decision = decide_run(run, thresholds_of(thresholds), other, max_regression)
+        decision, comparisons = _stored(environment, store, what, date, as_decided)
+    decision = decision.model_copy(update={"is_strict": strict})
     if as_json:
         show.print_json(decision.model_dump(mode="json"))
     else:
+        show.print_comparisons(comparisons)
         show.print_decision(decision)
+    _write(decision, comparisons, junit_file, markdown_file)
+    show.warn_inconclusive(decision)
     return show.exit_code(decision)
+
+
+def _stored(environment: Environment, store: Store, what: str, date: str | None, as_decided: int | None) -> Said:
+    from spancheck_pipeline.api.recording import open_audit_log, read_head
+    from spancheck_pipeline.errors import MissingDataError
+
+    head = read_head(open_audit_log(store, night(environment, what, date), as_decided=as_decided))
+    if head.decision is None:
+        raise MissingDataError(f"{what}: no decision is recorded")
+    return head.decision, head.comparisons
+
+
+def _anew(
+    environment: Environment,
+    store: Store,
+    what: str,
+    thresholds: tuple[str, ...],
+    *,
+    date: str | None,
+    as_decided: int | None,
+    baseline: str | None,
+    max_regression: float,
+    regrade: bool,
+) -> Said:
+    from spancheck_pipeline.api.comparing import comparison, settings_of
+
+    run = load_run(environment, store, what, date, as_decided)
+    other = load_run(environment, store, baseline, None) if baseline else None
+    if regrade:
+        run, *others = regraded(environment, what, run, *([other] if other else []))
+        other = others[0] if others else None
+    allowed = max_regression if other else None
+    before = None if thresholds else _settings_before(environment, store, what, date, as_decided)
+    settings = settings_of(thresholds_of(thresholds), allowed)
+    if before is not None:
+        regression = settings.regression
+        if regression is not None and not max_regression:
+            regression = before.regression or regression
+        settings = before.model_copy(update={"regression": regression})
+    comparisons = (comparison(other, run, graders_at_hand(environment, what)),) if other else ()
+    return run.decide(settings, comparisons=comparisons), comparisons
+
+
+def _settings_before(
+    environment: Environment, store: Store, what: str, date: str | None, as_decided: int | None
+) -> GateSettings | None:
+    """Return the rules that a date or an audit log was decided by; None where no decision stands there."""
+    from pydantic import ValidationError
+
+    from spancheck_pipeline.api.run import read_document
+    from spancheck_pipeline.decision.suite import GateSettings
+
+    if not is_file_name(what):
+        return _stored(environment, store, what, date, as_decided)[0].settings
+    decision = read_document(Path(what)).get("decision")
+    try:
+        return GateSettings.model_validate(decision["settings"]) if isinstance(decision, dict) else None
+    except (KeyError, ValidationError):
+        return None
+
+
+def _write(
+    decision: GateDecision,
+    comparisons: tuple[ComparisonDocument, ...],
+    junit_file: Path | None,
+    markdown_file: Path | None,
+) -> None:
+    from spancheck_pipeline.report.junit import junit_of
+    from spancheck_pipeline.report.markdown import decision_markdown
+    from spancheck_pipeline.storage.documents import write_text
+
+    if junit_file:
+        write_text(junit_file, junit_of(decision))
+    if markdown_file:
+        write_text(markdown_file, decision_markdown(decision, comparisons))

@@ -20,6 +20,7 @@ _COMMANDS = {
     "score": ("Show the scorecard of a date or of an audit log; grade it again if asked.", "score:score"),
     "gate": ("Decide whether a date or an audit log is good enough.", "gate:gate"),
     "diff": ("Compare two runs case by case.", "diff:diff"),
+    "promote": ("Pin a date as the release baseline, or list the baselines.", "promote:promote"),
     "audit": ("Read and export the record of a date.", "audit:audit"),
 }
 """Command → its line of help, and where it is. The modules are imported by the command that is called."""

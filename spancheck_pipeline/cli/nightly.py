@@ -37,7 +37,7 @@ def nightly(
     """Capture SUITE's date once, score it, decide, and write the record.
 
     A date that is captured already is not called for again: it is scored and decided anew from what was captured.
-    Exit code 0 when the gate passes, 1 when it does not.
+    A date that passes becomes the last good run. Exit code 0 when the gate passes, 1 when it does not.
     """
     from spancheck_pipeline.errors import UsageError
 
@@ -51,19 +51,25 @@ def nightly(
     }
     materialize(environment, store, place, config, is_debug=bool(obj["debug"]))
 
-    from spancheck_pipeline.api.deciding import read_decision, read_scorecard
+    from spancheck_pipeline.api.deciding import read_comparisons, read_decision, read_scorecard
     from spancheck_pipeline.cli import show
-    from spancheck_pipeline.storage.tables import AUDIT_LOG
+    from spancheck_pipeline.storage.tables import AUDIT_LOG, COMPARISON
 
     scorecard, decision = read_scorecard(store, place), read_decision(store, place)
+    comparisons = read_comparisons(store.open(place, COMPARISON))
     audit_log = store.path(place, AUDIT_LOG)
     if as_json:
-        show.print_json(show.as_json(scorecard, decision, audit_log=audit_log))
+        show.print_json(show.as_json(scorecard, decision, comparisons=comparisons, audit_log=audit_log))
     else:
-        show.print_scorecard(scorecard, decision)
+        show.print_scorecard(scorecard, None)
+        if comparisons:
+            click.echo()
+        show.print_comparisons(comparisons)
+        show.print_decision(decision)
         click.echo(f"\naudit log: {audit_log}")
         click.echo(f"  as JSON: spancheck audit export {suite} --date {place.date} --to audit_log.json")
         click.echo("lineage and checks: spancheck ui")
+    show.warn_inconclusive(decision)
     return show.exit_code(decision)
 
 

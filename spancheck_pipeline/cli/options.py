@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -10,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from spancheck_pipeline.api.environment import Environment
     from spancheck_pipeline.api.run import Run
+    from spancheck_pipeline.grading.grader import Grader
     from spancheck_pipeline.storage.datasets import LoadedSuite
     from spancheck_pipeline.storage.store import Night, Store
 
@@ -39,6 +41,33 @@ def as_decided_option(command: F) -> F:
         metavar="[N]",
         help="Show decision number N as it was made (without N: the original one).",
     )(command)
+
+
+def strict_option(command: F) -> F:
+    """Add ``--strict``."""
+    return click.option("--strict", is_flag=True, help="Fail on INCONCLUSIVE too.")(command)
+
+
+def file_option(name: str, what: str) -> Callable[[F], F]:
+    """Add ``--<name> FILE``, a file that is written beside what is printed."""
+
+    def add(command: F) -> F:
+        kind = click.Path(dir_okay=False, path_type=Path)
+        return click.option(f"--{name}", f"{name}_file", type=kind, metavar="FILE", help=f"Also write {what}.")(command)
+
+    return add
+
+
+def graders_at_hand(environment: Environment, what: str) -> tuple[Grader, ...]:
+    """Return the graders of the suite that an argument names; none for a file, or where the suite is not there now."""
+    from spancheck_pipeline.errors import SpancheckError
+
+    if is_file_name(what):
+        return ()
+    try:
+        return tuple(open_suite(environment, what.partition("@")[0]).graders)
+    except SpancheckError:
+        return ()
 
 
 def open_project() -> tuple[Environment, Store]:
@@ -106,8 +135,6 @@ def load_run(environment: Environment, store: Store, what: str, date: str | None
         UsageError: for a name that is neither a file nor a suite's.
         MissingDataError: for a date that has no record.
     """
-    from pathlib import Path
-
     from spancheck_pipeline.api.run import Run
     from spancheck_pipeline.api.stored import stored_run
 
@@ -135,6 +162,4 @@ def regrade_option(command: F) -> F:
 
 def is_file_name(what: str) -> bool:
     """Return whether an argument means a file rather than a suite: it exists, or looks like a path."""
-    from pathlib import Path
-
     return Path(what).is_file() or "/" in what or what.endswith(".json")

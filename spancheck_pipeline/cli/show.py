@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
+    from spancheck_pipeline.decision.comparison import ComparisonDocument, Difference
+    from spancheck_pipeline.decision.difference import DifferenceDocument
     from spancheck_pipeline.decision.figures import GraderFigures, Rate, ScorecardDocument
     from spancheck_pipeline.decision.gate import GateDecision
+    from spancheck_pipeline.decision.rule import RuleResult
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _STYLES = {"PASS": "green", "FAIL": "bold red", "NOT_MEASURED": "bold yellow", "INCONCLUSIVE": "yellow"}
@@ -79,9 +82,113 @@ def print_decision(decision: GateDecision) -> None:
     for rule in decision.rules:
         style = _STYLES[rule.answer]
         out.print(f"  [{style}]{rule.answer.replace('_', ' '):<12}[/{style}] {escape(safe(rule.reason))}")
+        if facts := _test_facts(rule):
+            out.print(f"  {'':<12} [dim]{facts}[/dim]")
     style = _STYLES[decision.answer]
     number = f" (decision {decision.revision})" if decision.revision else ""
     out.print(f"\n[{style}]gate: {decision.answer.replace('_', ' ')}[/{style}]{number}")
+
+
+def _test_facts(rule: RuleResult) -> str:
+    facts = []
+    if rule.p_value is not None:
+        facts.append(f"p = {rule.p_value:.2g}")
+    if rule.detectable_drop is not None:
+        facts.append(f"would have seen a drop of {rule.detectable_drop * 100:.3g} points")
+    if rule.cases_needed is not None:
+        facts.append(f"about {rule.cases_needed} independent cases needed")
+    return "; ".join(facts)
+
+
+def warn_inconclusive(decision: GateDecision) -> None:
+    """Say on stderr that a decision lets a run go on without having been able to see a regression."""
+    if decision.answer == "INCONCLUSIVE" and decision.ok:
+        click.echo("spancheck: warning: inconclusive, and let pass; --strict fails on it", err=True)
+
+
+_BASELINES = {"release": "the release baseline", "last_good": "the last good run", "given": "the baseline"}
+
+
+def print_comparisons(comparisons: Sequence[ComparisonDocument]) -> None:
+    """Print one line a baseline: which run it is, and how many cases flipped."""
+    from rich.markup import escape
+
+    out = console()
+    for comparison in comparisons:
+        what = f"{_BASELINES[comparison.baseline_kind]} ({comparison.baseline.date or comparison.baseline.run_id})"
+        if comparison.not_comparable:
+            said = "not comparable: " + "; ".join(comparison.not_comparable)
+        else:
+            failing = {c for figures in comparison.graders.values() for c in figures.newly_failing_case_ids}
+            passing = {c for figures in comparison.graders.values() for c in figures.newly_passing_case_ids}
+            said = f"{comparison.n_shared} shared cases, {len(failing)} newly failing, {len(passing)} newly passing"
+        out.print(f"  against {escape(safe(what))}: {escape(safe(said))}")
+
+
+def print_difference(difference: DifferenceDocument) -> None:
+    """Print a comparison: per grader rates, difference with interval, test, what could have been seen; then the ids."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    comparison = difference.comparison
+    out = console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("grader")
+    for column in ("baseline", "candidate", "difference", "95 %", "pairs", "newly failing", "newly passing"):
+        table.add_column(column, justify="right")
+    for column in ("p (Holm)", "would see"):
+        table.add_column(column, justify="right")
+    for name, figures in comparison.graders.items():
+        test, change = difference.tests.get(name), figures.difference
+        bounds = "–" if change.low is None or change.high is None else f"{change.low:+.1%} – {change.high:+.1%}"
+        table.add_row(
+            escape(safe(name)),
+            *("–" if rate is None else f"{rate:.1%}" for rate in (figures.baseline_rate, figures.candidate_rate)),
+            "–" if change.value is None else f"{change.value:+.1%}",
+            bounds,
+            *(str(n) for n in (figures.n_pairs, figures.n_newly_failing, figures.n_newly_passing)),
+            "–" if test is None else f"{test.p_adjusted:.2g}" + (" worse" if test.is_worse else ""),
+            "–" if test is None or test.detectable_drop is None else f"≥ {test.detectable_drop * 100:.1f} points",
+        )
+    out.print(table)
+    for label, found, unit in (
+        ("latency", comparison.latency_ms, "ms"), ("cost", comparison.cost_usd, "USD an answer"),
+    ):  # fmt: skip
+        out.print(f"{label}: {_change(found, unit)}")
+    if comparison.cost_not_compared:
+        out.print(f"cost not compared: {escape(safe(comparison.cost_not_compared))}")
+    for what, ids in _changed_ids(comparison).items():
+        shown = ", ".join(ids[:_SHOWN_IDS]) + (f" … {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else "")
+        out.print(f"{escape(safe(what))}: {escape(safe(shown))}")
+    out.print(
+        f"[dim]p: one-sided (worse?), adjusted over all graders. would see: the smallest drop seen four times in five; "
+        f"{difference.detect * 100:.3g} points are asked for.[/dim]"
+    )
+
+
+_SHOWN_IDS = 20
+
+
+def _change(found: Difference, unit: str) -> str:
+    if found.value is None:
+        return "no pairs"
+    bounds = "" if found.low is None or found.high is None else f"  [{found.low:+.4g}, {found.high:+.4g}]"
+    return f"{found.value:+.4g} {unit}{bounds} over {found.n} pairs"
+
+
+def _changed_ids(comparison: ComparisonDocument) -> dict[str, tuple[str, ...]]:
+    lists: dict[str, tuple[str, ...]] = {}
+    for name, figures in comparison.graders.items():
+        flips = {
+            "newly failing": figures.newly_failing_case_ids,
+            "newly passing": figures.newly_passing_case_ids,
+            "no longer measured": figures.newly_unmeasured_case_ids,
+            "flips of cases that disagree with themselves": figures.flaky_flip_case_ids,
+        }
+        lists |= {f"{name} {what}": ids for what, ids in flips.items()}
+    for what in ("added", "removed", "reworded", "relabelled"):
+        lists[what] = getattr(comparison, f"{what}_case_ids")
+    return {what: ids for what, ids in lists.items() if ids}
 
 
 def headline(scorecard: ScorecardDocument) -> dict[str, str]:
@@ -125,11 +232,18 @@ def _cells(figures: GraderFigures) -> list[str]:
     ]
 
 
-def as_json(scorecard: ScorecardDocument, decision: GateDecision | None, **more: Any) -> Mapping[str, Any]:
-    """Return scorecard and decision as one JSON-ready object."""
+def as_json(
+    scorecard: ScorecardDocument,
+    decision: GateDecision | None,
+    *,
+    comparisons: Sequence[ComparisonDocument] = (),
+    **more: Any,
+) -> Mapping[str, Any]:
+    """Return scorecard, decision and comparisons as one JSON-ready object."""
     return {
         "scorecard": scorecard.model_dump(mode="json"),
         "decision": decision.model_dump(mode="json") if decision else None,
+        "comparisons": [comparison.model_dump(mode="json") for comparison in comparisons],
         **more,
     }
 

@@ -1,6 +1,7 @@
-"""From what a target sent back to an ``Output``: size limit, JSON, paths into a response.
+"""From what a target sent back to an ``Output``: size limit, JSON, paths into a response, whose payload it is.
 
-Which names and types an output understands is decided in ``evidence/run.py`` (``normalize``).
+Which names and types an output understands is decided in ``evidence/run.py`` (``normalize``), what the fields of a
+producer's payload mean in ``evidence/payloads``.
 """
 
 from __future__ import annotations
@@ -8,35 +9,46 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from spancheck_pipeline.clients.call_errors import InvalidOutputError, OutputTooLargeError, text_of
+from spancheck_pipeline.clients.call_errors import (
+    AmbiguousOutputError,
+    InvalidOutputError,
+    OutputTooLargeError,
+    text_of,
+)
+from spancheck_pipeline.decision.suite import Citations
 from spancheck_pipeline.errors import TargetError
+from spancheck_pipeline.evidence.payloads import AmbiguousPayloadError, read_payload
 from spancheck_pipeline.evidence.run import Output, normalize
 
 MAX_OUTPUT_BYTES: Final = 16 * 1024 * 1024
 """Largest output, as UTF-8 JSON."""
 
-OUTPUT_NAMES: Final = (*Output.model_fields, "sources", "text", "model")
-"""Names under which ``normalize`` looks for the parts of an output."""
-
-Citations = Literal["auto", "none"]
+OUTPUT_NAMES: Final = (*Output.model_fields, "sources", "text", "model", "response")
+"""Names under which ``normalize`` looks for the parts of an output, and ``read_payload`` for a producer's payload."""
 
 
 def output_of(value: Any, *, citations: Citations) -> Output:
     """Return what a target sent back as an output that can be stored.
 
+    ``citations`` names the producer of the payload; ``auto`` tells it by its fields, and reads an output in canonical
+    form as it stands; ``none`` drops the citations of either.
+
     Raises:
+        AmbiguousOutputError: when ``auto`` finds the fields of several producers.
         InvalidOutputError: when it is none: another type, a wrong field, NaN, something that JSON cannot hold.
         OutputTooLargeError: when its JSON is larger than 16 MiB.
     """
     if isinstance(value, str | bytes) and len(value) > MAX_OUTPUT_BYTES:
         raise OutputTooLargeError(MAX_OUTPUT_BYTES)
     try:
-        output = normalize(value)
+        output = read_payload(value, "auto" if citations == "none" else citations) or normalize(value)
         if citations == "none":
             output = output.model_copy(update={"citations": ()})
         size = len(output.model_dump_json().encode("utf-8"))
+    except AmbiguousPayloadError as error:
+        raise AmbiguousOutputError(str(error)) from None
     except Exception as error:  # noqa: BLE001 - a foreign object may raise anything while it is read
         # Whatever the cause (too deep, a number that JSON cannot hold, a foreign object's own code): it is no output.
         raise InvalidOutputError(text_of(error)) from None

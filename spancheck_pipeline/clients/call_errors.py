@@ -9,6 +9,7 @@ decided in ``capture/engine.py``, from what stands here.
     ├── ConnectionFailedError   no answer came: refused, reset, not resolved
     ├── CommandExitError        a program ended with another code than 0: ``CommandExit3``, ``CommandSignal9``
     ├── InvalidOutputError      what came back is not an output
+    │   └── AmbiguousOutputError    it has the fields of several producers' payloads
     ├── OutputTooLargeError     what came back is larger than an output may be
     ├── NoRecordedAnswer        the file of recorded answers has none for this case
     └── TooManyHungCallsError   so many timed-out calls are still running that no other is started
@@ -105,6 +106,10 @@ class CommandExitError(CallError):
 
 class InvalidOutputError(CallError):
     """What came back is not an output: the wrong type, a field of the wrong type, NaN, no JSON."""
+
+
+class AmbiguousOutputError(InvalidOutputError):
+    """What came back has the fields of several producers' payloads; the suite has to say which it is."""
 
 
 class OutputTooLargeError(CallError):

@@ -13,13 +13,14 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from spancheck_pipeline.clients.answer import MAX_OUTPUT_BYTES, Citations, json_object, output_of
+from spancheck_pipeline.clients.answer import MAX_OUTPUT_BYTES, json_object, output_of
 from spancheck_pipeline.clients.call_errors import CommandExitError, OutputTooLargeError
 from spancheck_pipeline.errors import TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from spancheck_pipeline.decision.suite import Citations
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.evidence.run import Output, TargetFacts
 

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 from spancheck_pipeline.clients.answer import (
     MAX_OUTPUT_BYTES,
-    Citations,
     check_output_names,
     json_object,
     output_of,
@@ -33,7 +32,7 @@ from spancheck_pipeline.errors import TargetError
 if TYPE_CHECKING:
     import httpx
 
-    from spancheck_pipeline.decision.suite import HttpTarget
+    from spancheck_pipeline.decision.suite import Citations, HttpTarget
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.evidence.run import Output, TargetFacts
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from spancheck_pipeline.clients.answer import OUTPUT_NAMES, Citations, check_output_names, output_of, parse_json, pick
+from spancheck_pipeline.clients.answer import OUTPUT_NAMES, check_output_names, output_of, parse_json, pick
 from spancheck_pipeline.clients.call_errors import NoRecordedAnswer
 from spancheck_pipeline.errors import ConfigError, Problem, TargetError
 from spancheck_pipeline.evidence.case import check_id
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from spancheck_pipeline.decision.suite import RecordedTarget
+    from spancheck_pipeline.decision.suite import Citations, RecordedTarget
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.evidence.run import Output, TargetFacts
 
@@ -73,6 +73,8 @@ class RecordedAnswers:
         self._file.seek(place)
         row = parse_json(self._file.readline().removeprefix(_BOM))
         found = {name: value for name, value in pick(row, self._columns).items() if value is not None}
+        if not isinstance(found.get("response"), dict | list) or "answer" in found:
+            found.pop("response", None)  # a producer's payload is what it means here, where there is no answer
         return output_of(found, citations=self._citations)
 
     async def close(self) -> None:

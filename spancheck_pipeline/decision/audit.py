@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from spancheck_pipeline.decision.comparison import ComparisonDocument
 from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.decision.scorecard import ScorecardDocument
 from spancheck_pipeline.evidence.canonical import CONTRACT
@@ -127,6 +128,8 @@ class AuditHead(BaseModel):
     """None where no gate was asked."""
     summary: ScorecardDocument
     """Counts, rates, latency and cost."""
+    comparisons: tuple[ComparisonDocument, ...] = ()
+    """With each baseline that the decision saw, or the reasons why that was not possible."""
     graders: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
     """Grader → the whole readable spec that made its scores."""
     inputs: dict[str, JsonValue] = Field(default_factory=dict)

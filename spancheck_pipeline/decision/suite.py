@@ -58,6 +58,26 @@ def check_owner(value: str) -> str:
     return value
 
 
+Citations = Literal[
+    "auto",
+    "anthropic",
+    "openai_responses",
+    "openai_chat",
+    "openai_assistants",
+    "cohere",
+    "gemini",
+    "bedrock_rag",
+    "bedrock_converse",
+    "azure_on_your_data",
+    "perplexity",
+    "langchain",
+    "llamaindex",
+    "markers",
+    "markers_from_zero",
+    "none",
+]
+"""Producers of citation payloads (``evidence/payloads``), and what else ``target.citations`` may say."""
+
 _TEAM = re.compile(r"team:[A-Za-z0-9_.-]{1,63}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190}\.[A-Za-z]{2,7}")
 
@@ -137,8 +157,9 @@ class Target(BaseModel):
     version: str | None = None
     version_from: str | None = None
     """``module:attribute`` (or ``file.py:attribute``) of a string, or of a function that returns one."""
-    citations: Literal["auto", "none"] = "auto"
-    """``auto`` reads citations as they stand in the output; ``none`` drops them."""
+    citations: Citations = "auto"
+    """Whose payload the target returns. ``auto`` tells it by its fields, and reads citations of an output in canonical
+    form as they stand; ``markers`` reads inline markers such as ``[1]``; ``none`` drops all citations."""
     concurrency: int = Field(default=8, ge=1, le=512)
     timeout_s: float = Field(default=60.0, gt=0)
     """Seconds that one attempt may take."""

@@ -1,4 +1,4 @@
-"""The assets of one suite: cases → captured_run → scores → scorecard → audit_log, all on one partitions definition.
+"""The assets of one suite, from cases to audit log and baseline, all on one partitions definition.
 
 Checks live in ``checks.py``, jobs and schedules in ``jobs.py``.
 """
@@ -12,8 +12,9 @@ from typing import Any
 
 import dagster as dg
 
+from spancheck_pipeline.api.baselines import promote_place
 from spancheck_pipeline.api.capturing import Mode, capture_place
-from spancheck_pipeline.api.deciding import decide_place
+from spancheck_pipeline.api.deciding import decide_place, summarize_place
 from spancheck_pipeline.api.environment import Environment
 from spancheck_pipeline.api.recording import record_place
 from spancheck_pipeline.api.scoring import score_place
@@ -22,14 +23,14 @@ from spancheck_pipeline.capture.containment import contained
 from spancheck_pipeline.capture.engine import Progress
 from spancheck_pipeline.clients.target import LoadedTarget, load_target
 from spancheck_pipeline.defs import metadata
-from spancheck_pipeline.defs.guard import guarded
+from spancheck_pipeline.defs.guard import guarded, refused_by_gate
 from spancheck_pipeline.defs.resources import IO_MANAGER_KEY, STORE_KEY, StoreResource
-from spancheck_pipeline.errors import CaptureRefusedError
+from spancheck_pipeline.errors import CaptureRefusedError, PromotionRefusedError
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 from spancheck_pipeline.grading.grader import Grader, spec_of
 from spancheck_pipeline.storage.datasets import LoadedSuite, load_cases
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, CASES, SCORECARD, SCORES, Table
+from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, CASES, COMPARISON, SCORECARD, SCORES, Table
 
 
 class CasesConfig(dg.Config):
@@ -88,7 +89,7 @@ class SuiteDefs:
 
     def asset(
         self,
-        table: Table,
+        table: Table | None,
         stage: str,
         description: str,
         *,
@@ -100,17 +101,18 @@ class SuiteDefs:
         """Return the decorator of one of the suite's assets, with everything that all of them say of themselves.
 
         ``is_one_run``: a backfill of many dates is one run. A capture has no policy, so that each date is its own.
+        Without a table the asset keeps single JSON records; it then needs a ``path``.
         """
         return dg.asset(
-            key=self.key(*(path or (table.name,))),
+            key=self.key(*(path or ((table.name,) if table else ()))),
             deps=deps,
             group_name=self.name,
             partitions_def=self.partitions,
             tags={"stage": stage},
-            kinds={"python", "parquet"},
+            kinds={"python", "parquet" if table else "json"},
             owners=list(self.loaded.suite.owners) or None,
             description=description,
-            metadata=metadata.column_schema(table),
+            metadata=metadata.column_schema(table) if table else None,
             io_manager_key=IO_MANAGER_KEY,
             code_version=code_version,
             backfill_policy=dg.BackfillPolicy.single_run() if is_one_run else None,
@@ -129,7 +131,8 @@ class SuiteDefs:
 def suite_assets(suite: SuiteDefs) -> list[dg.AssetsDefinition]:
     """Return all assets of one suite."""
     graders = [_scores(suite, grader) for grader in suite.loaded.graders]
-    return [_cases(suite), _captured_run(suite), *graders, _scorecard(suite), _audit_log(suite)]
+    decision = [_scorecard(suite), _comparison(suite), _audit_log(suite), _baseline(suite)]
+    return [_cases(suite), _captured_run(suite), *graders, *decision]
 
 
 def _cases(suite: SuiteDefs) -> dg.AssetsDefinition:
@@ -223,16 +226,10 @@ def _scores(suite: SuiteDefs, grader: Grader) -> dg.AssetsDefinition:
 
 
 def _scorecard(suite: SuiteDefs) -> dg.AssetsDefinition:
-    text = "Counts and rates per grader and category, and the gate's decision. It holds no text."
+    text = "Counts and rates per grader and category. It holds no text."
     deps = [suite.key("captured_run"), suite.key("cases"), *suite.score_keys()]
-    settings = suite.loaded.suite
-    code_version = digest(
-        {
-            "contract": CONTRACT,
-            "gate": settings.gate.model_dump(mode="json"),
-            "prices": {model: price.model_dump(mode="json") for model, price in settings.prices.items()},
-        }
-    )
+    prices = {model: price.model_dump(mode="json") for model, price in suite.loaded.suite.prices.items()}
+    code_version = digest({"contract": CONTRACT, "prices": prices})
 
     @suite.asset(SCORECARD, "decision", text, deps=deps, code_version=code_version)
     def scorecard(
@@ -241,25 +238,50 @@ def _scorecard(suite: SuiteDefs) -> dg.AssetsDefinition:
         store = spancheck_store.store()
 
         def step(night: Night) -> tuple[str, metadata.Metadata]:
-            decided = decide_place(
-                store,
-                night,
-                settings,
-                suite.grader_names,
-                decided_at=dt.datetime.now(dt.UTC),
-                decided_by=getpass.getuser(),
-                note=f"Dagster run {context.run.run_id}",
-            )
-            return decided.scorecard_file.content_digest, metadata.of_decision(decided)
+            made = summarize_place(store, night, suite.loaded.suite, suite.grader_names)
+            return made.published.content_digest, metadata.of_scorecard(made)
 
         return _each_night(context, suite, step)
 
     return scorecard
 
 
+def _comparison(suite: SuiteDefs) -> dg.AssetsDefinition:
+    text = (
+        "The night against the release baseline and the last good run, paired by case, and the gate's decision. "
+        "Earlier dates are read from the storage; their digests stand in the metadata."
+    )
+    deps = [suite.key("captured_run"), suite.key("cases"), *suite.score_keys(), suite.key("scorecard")]
+    gate = suite.loaded.suite.gate.model_dump(mode="json")
+
+    @suite.asset(COMPARISON, "decision", text, deps=deps, code_version=digest({"contract": CONTRACT, "gate": gate}))
+    def comparison(
+        context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
+        store = spancheck_store.store()
+
+        def step(night: Night) -> tuple[str, metadata.Metadata]:
+            with contained(None):
+                decided = decide_place(
+                    store,
+                    night,
+                    suite.loaded.suite,
+                    suite.loaded.graders,
+                    decided_at=dt.datetime.now(dt.UTC),
+                    decided_by=getpass.getuser(),
+                    note=f"Dagster run {context.run.run_id}",
+                )
+            return decided.comparison_file.content_digest, metadata.of_decision(decided)
+
+        return _each_night(context, suite, step)
+
+    return comparison
+
+
 def _audit_log(suite: SuiteDefs) -> dg.AssetsDefinition:
     text = "The record that a reviewer reads: per case what was asked, answered, cited, measured and decided."
-    deps = [suite.key("captured_run"), suite.key("cases"), *suite.score_keys(), suite.key("scorecard")]
+    deps = [suite.key("captured_run"), suite.key("cases"), *suite.score_keys()]
+    deps += [suite.key("scorecard"), suite.key("comparison")]
 
     @suite.asset(AUDIT_LOG, "decision", text, deps=deps)
     def audit_log(
@@ -275,6 +297,39 @@ def _audit_log(suite: SuiteDefs) -> dg.AssetsDefinition:
         return _each_night(context, suite, step)
 
     return audit_log
+
+
+def _baseline(suite: SuiteDefs) -> dg.AssetsDefinition:
+    text = (
+        "Promotion of the night to the last good run. The only asset that the gate holds back: where the gate does not "
+        "let the night pass and blocks, this step fails. A recorded promotion is never rewritten."
+    )
+
+    @suite.asset(None, "decision", text, path=("baseline",), deps=[suite.key("comparison")])
+    def baseline(
+        context: dg.AssetExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]  # it carries no value
+        store = spancheck_store.store()
+        promoted: dict[str, metadata.Metadata] = {}
+        refused: list[PromotionRefusedError] = []
+
+        def step(night: Night) -> tuple[str, metadata.Metadata]:
+            try:
+                found = promote_place(store, night, at=dt.datetime.now(dt.UTC), by=getpass.getuser())
+            except PromotionRefusedError as error:
+                refused.append(error)
+                return "", {}
+            promoted[night.date] = metadata.of_promotion(found)
+            return metadata.promoted_version(found), promoted[night.date]
+
+        result = _each_night(context, suite, step)
+        if refused:
+            for date, shown in promoted.items():
+                context.log_event(dg.AssetMaterialization(suite.key("baseline"), metadata=shown, partition=date))
+            raise refused_by_gate(refused)
+        return result
+
+    return baseline
 
 
 def _each_night(

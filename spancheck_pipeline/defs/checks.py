@@ -1,4 +1,4 @@
-"""The gate in the UI: one partitioned asset check a rule, on the scorecard, saying what the core decided."""
+"""The gate in the UI: one partitioned asset check a rule, on the comparison, saying what the core decided."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -19,7 +19,7 @@ def suite_checks(suite: SuiteDefs) -> dg.AssetChecksDefinition:
 
     They never block other assets: the audit log of a failed night is the one that is needed most.
     """
-    asset = suite.key("scorecard")
+    asset = suite.key("comparison")
     names = rule_names(suite.loaded.suite.gate, suite.grader_names)
     specs = [
         dg.AssetCheckSpec(name, asset=asset, partitions_def=suite.partitions, description=f"Rule {name} of the gate")
@@ -90,6 +90,9 @@ def _shown(rule: RuleResult) -> dict[str, Any]:
         shown["threshold"] = rule.threshold
     if rule.observed is not None:
         shown["observed"] = rule.observed
+    for name in ("p_value", "detectable_drop", "cases_needed"):
+        if (number := getattr(rule, name)) is not None:
+            shown[name] = number
     if rule.counts is not None:
         shown |= dict(rule.counts.model_dump())
     return shown

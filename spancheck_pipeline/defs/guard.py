@@ -4,12 +4,12 @@ Dagster stores an exception with its causes and their texts; a target's or grade
 """
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import dagster as dg
 
-from spancheck_pipeline.errors import SpancheckError
+from spancheck_pipeline.errors import PromotionRefusedError, SpancheckError
 
 T = TypeVar("T")
 
@@ -33,3 +33,18 @@ def guarded(step: Callable[[], T], *, is_debug: bool = False) -> T:
         )
     # Raised outside the except blocks, so that the foreign error is not stored as its context.
     raise dg.Failure(description=description, allow_retries=False)
+
+
+_REFUSED = "refused_by_gate"
+
+
+def refused_by_gate(refused: Sequence[PromotionRefusedError]) -> dg.Failure:
+    """Return the failure of a step that the gate holds back, marked so that it is told from one that could not run."""
+    metadata = {_REFUSED: len(refused)}
+    return dg.Failure(description="\n".join(map(str, refused)), metadata=metadata, allow_retries=False)
+
+
+def is_refused_by_gate(event: dg.DagsterEvent) -> bool:
+    """Return whether a failed step is one that the gate held back."""
+    data = event.step_failure_data.user_failure_data
+    return data is not None and _REFUSED in data.metadata

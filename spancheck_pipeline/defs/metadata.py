@@ -4,8 +4,9 @@ from typing import Any
 
 import dagster as dg
 
+from spancheck_pipeline.api.baselines import Promoted
 from spancheck_pipeline.api.capturing import Captured
-from spancheck_pipeline.api.deciding import Decided
+from spancheck_pipeline.api.deciding import Decided, Summarized
 from spancheck_pipeline.api.scoring import Scored
 from spancheck_pipeline.api.snapshot import Snapshot
 from spancheck_pipeline.storage.store import Published
@@ -71,9 +72,9 @@ def of_scores(scored: Scored, spec: str) -> Metadata:
     return {**of_file(scored.published), **counts, "grader_spec": dg.MetadataValue.json(_loads(spec))}
 
 
-def of_decision(decided: Decided) -> Metadata:
+def of_scorecard(made: Summarized) -> Metadata:
     """Return the rates of a scorecard, each as a number that the UI plots over partitions."""
-    card = decided.scorecard
+    card = made.scorecard
     headline = card.headline
     rates = {
         "citation_accuracy": headline.citation_accuracy and headline.citation_accuracy.value,
@@ -84,12 +85,49 @@ def of_decision(decided: Decided) -> Metadata:
     }
     rates |= {f"pass_rate_{name}": figures.pass_rate.value for name, figures in card.graders.items()}
     return {
-        **of_file(decided.scorecard_file),
-        "decision": decided.decision.answer.value,
-        "decision_revision": decided.decision.revision or 0,
+        **of_file(made.published),
         **{name: rate for name, rate in rates.items() if rate is not None},
         "n_errors": sum(card.errors.values()),
     }
+
+
+def of_decision(decided: Decided) -> Metadata:
+    """Return what the gate said, and per baseline which run it is and how every grader's pass rate differs from it."""
+    shown = {
+        **of_file(decided.comparison_file),
+        "decision": decided.decision.answer.value,
+        "decision_revision": decided.decision.revision or 0,
+    }
+    for comparison in decided.comparisons:
+        kind = comparison.baseline_kind
+        shown[f"{kind}_run_id"] = comparison.baseline.run_id
+        shown[f"{kind}_date"] = comparison.baseline.date or ""
+        shown[f"{kind}_captured_run"] = comparison.inputs["baseline/captured_run"]
+        shown[f"{kind}_n_shared"] = comparison.n_shared
+        if comparison.not_comparable:
+            shown[f"{kind}_not_comparable"] = "; ".join(comparison.not_comparable)
+        for name, figures in comparison.graders.items():
+            if figures.difference.value is not None:
+                shown[f"{kind}_difference_{name}"] = figures.difference.value
+    return shown
+
+
+def of_promotion(promoted: Promoted) -> Metadata:
+    """Return what became of a promotion."""
+    shown: Metadata = {"decision": promoted.answer.value, "promoted": promoted.promotion is not None}
+    if promoted.promotion is not None:
+        shown |= {
+            "is_new": promoted.is_new,
+            "number": promoted.promotion.number,
+            "run_id": promoted.promotion.run_id,
+            "captured_run": promoted.promotion.captured_run,
+        }
+    return shown
+
+
+def promoted_version(promoted: Promoted) -> str:
+    """Return the data version of a promotion: the capture that is promoted."""
+    return promoted.promotion.captured_run if promoted.promotion else "not promoted"
 
 
 def _loads(text: str) -> Any:

@@ -1,10 +1,12 @@
 """Running a suite's job in this process, on the project's instance, without a server."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
 
 from spancheck_pipeline.api.environment import Environment
+from spancheck_pipeline.defs.guard import is_refused_by_gate
 from spancheck_pipeline.errors import SpancheckError, StepFailedError
 from spancheck_pipeline.storage.store import Night
 
@@ -13,7 +15,8 @@ def run_nightly(definitions: dg.Definitions, environment: Environment, place: Ni
     """Materialize everything of a suite for one date; ``config`` is asset name → its configuration.
 
     Raises:
-        StepFailedError: when a step could not run, with its own message. A gate that fails is not an error.
+        StepFailedError: when a step could not run, with its own message. A gate that fails is not an error: the run
+            ends as failed in Dagster, since the promotion is refused, and everything else of it is made.
     """
     key = [*([environment.namespace] if environment.namespace else []), place.suite]
     job = definitions.resolve_job_def("_".join([*key, "nightly"]))
@@ -25,14 +28,15 @@ def run_nightly(definitions: dg.Definitions, environment: Environment, place: Ni
         result = job.execute_in_process(
             run_config=run_config, instance=instance, partition_key=place.date, raise_on_error=False
         )
-    if not result.success:
-        raise _failure(result)
+    failed = [event for event in result.all_events if event.is_step_failure]
+    if not result.success and not (failed and all(map(is_refused_by_gate, failed))):
+        raise _failure(failed)
 
 
-def _failure(result: dg.ExecuteInProcessResult) -> SpancheckError:
+def _failure(failed: Sequence[dg.DagsterEvent]) -> SpancheckError:
     """Return the first failed step's message; later steps only say that an earlier one failed."""
-    for event in result.all_events:
-        if event.is_step_failure:
+    for event in failed:
+        if not is_refused_by_gate(event):
             data = event.step_failure_data
             described = data.user_failure_data.description if data.user_failure_data else None
             message = described or (data.error.message.strip() if data.error else "it failed without a message")

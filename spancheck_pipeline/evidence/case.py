@@ -16,11 +16,13 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from spancheck_pipeline.evidence.canonical import digest
+from spancheck_pipeline.evidence.criterion import read_target
 from spancheck_pipeline.evidence.run import Context
 
 CriterionType = Literal["presence", "absence", "structure", "identity", "abstention", "faithful"]
@@ -68,10 +70,18 @@ class Criterion(BaseModel):
 
     id: Annotated[str, Field(min_length=1)]
     type: CriterionType
-    target: dict[str, JsonValue] = Field(default_factory=dict)
+    target: Annotated[dict[str, JsonValue], Field(validate_default=True)] = Field(default_factory=dict)
+    """What it aims at: the shape depends on the type (``criterion.py``)."""
     comment: str | None = None
 
     _check_id = field_validator("id")(check_id)
+
+    @field_validator("target")
+    @classmethod
+    def _fits_the_type(cls, value: dict[str, JsonValue], info: ValidationInfo) -> dict[str, JsonValue]:
+        if "type" in info.data:  # a type that is not known is said by itself
+            read_target(info.data["type"], value)
+        return value
 
 
 def _tuple_of_turns(value: Any) -> Any:

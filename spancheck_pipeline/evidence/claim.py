@@ -6,7 +6,7 @@ Markers are read in ``citation.py``, sentences in ``sentence.py``; whether a cla
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from spancheck_pipeline.evidence.citation import Citation, Marker, markers, resolve_marker, strip_markers
 from spancheck_pipeline.evidence.folding import fold
 from spancheck_pipeline.evidence.sentence import sentences
-from spancheck_pipeline.evidence.word import Span, remember, words
+from spancheck_pipeline.evidence.word import Span, remember, word_starts, words
 
 if TYPE_CHECKING:
     from spancheck_pipeline.evidence.run import Context
@@ -66,20 +66,29 @@ def claim_of(citation: Citation, answer: str, *, contexts: Sequence[Context] = (
 
 def marked_claims(answer: str, known: Sequence[str] = ()) -> tuple[Marked, ...]:
     """Return each run of adjacent markers of an answer with the clause or sentence before it, in order."""
-    found = markers(answer, known)
-    ends = sentences(answer)
-    starts = [span.start for span in ends]
+    if any(f"[{name}]" in answer for name in known):
+        return _bind(answer, markers(answer, known))
+    return _marked_claims(answer)
+
+
+@remember(1_000_000)
+def _marked_claims(answer: str) -> tuple[Marked, ...]:
+    return _bind(answer, markers(answer))
+
+
+def _bind(answer: str, found: Sequence[Marker]) -> tuple[Marked, ...]:
     runs: list[list[Marker]] = []
     for marker in found:
         if runs and marker.wraps is None and not answer[runs[-1][-1].end : marker.start].strip(" ,;"):
             runs[-1].append(marker)
         else:
             runs.append([marker])
+    text = _Marked(answer)
     result: list[Marked] = []
     floor = 0
     for run in runs:
-        result.append(Marked(tuple(run), _before(answer, run, ends, starts, floor)))
-        floor = run[-1].end
+        result.append(Marked(tuple(run), text.before(run, floor)))
+        floor = run[-1].end if run[0].wraps is None else run[0].wraps[1]
     return tuple(result)
 
 
@@ -110,28 +119,45 @@ def _claims(sentence: str) -> bool:
     return not (_LEAD_IN.match(stripped) or _PLEASANTRY.match(stripped))
 
 
-def _before(answer: str, run: list[Marker], ends: Sequence[Span], starts: list[int], floor: int) -> Span:
-    """Return what a run of markers is for: what it encloses, or the words before it in its sentence.
+class _Marked:
+    """An answer with its sentences, and where its words stand without the markers."""
 
-    A run that opens its sentence is for that sentence; a run in the middle is for the words since the last run.
-    """
-    if run[0].wraps is not None:
-        return Span(*run[0].wraps)
-    at = run[0].start
-    index = bisect_right(starts, at) - 1
-    if index < 0:
-        return Span(0, at)
-    sentence = ends[index]
-    start = max(sentence.start, floor) if floor <= at else sentence.start
-    if words(answer[start:at]):
-        tail = answer[run[-1].end : sentence.end]
-        last_in_sentence = not words(strip_markers(tail))
-        return _trim(answer, start, sentence.end if last_in_sentence and floor <= sentence.start else at)
-    if words(strip_markers(answer[run[-1].end : sentence.end])):
-        return _trim(answer, run[-1].end, sentence.end)
-    if index and not words(strip_markers(answer[sentence.start : sentence.end])):
-        return ends[index - 1]
-    return sentence
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+        self.sentences = sentences(answer)
+        self.starts = [span.start for span in self.sentences]
+        self.words = [start for _, start in word_starts(strip_markers(answer))]
+
+    def has_words(self, start: int, end: int) -> bool:
+        at = bisect_left(self.words, start)
+        return at < len(self.words) and self.words[at] < end
+
+    def before(self, run: Sequence[Marker], floor: int) -> Span:
+        """Return what a run of markers is for: what it encloses, or the words before it in its sentence.
+
+        A run that opens its sentence (also after *according to*) is for that sentence; one in the middle is for the
+        words since the last run. ``floor`` is where that run ended.
+        """
+        if run[0].wraps is not None:
+            return Span(*run[0].wraps)
+        at, after = run[0].start, run[-1].end
+        index = bisect_right(self.starts, at) - 1
+        if index < 0:
+            return Span(0, at)
+        sentence = self.sentences[index]
+        start = max(sentence.start, floor)
+        opens = not self.has_words(start, at) or _OPENS.match(self.answer, start, at) is not None
+        if not opens:
+            ends_it = not self.has_words(after, sentence.end)
+            return _trim(self.answer, start, sentence.end if ends_it and floor <= sentence.start else at)
+        if self.has_words(after, sentence.end):
+            return _trim(self.answer, start if self.has_words(start, at) else after, sentence.end)
+        return self.sentences[index - 1] if index and not self.has_words(*sentence) else sentence
+
+
+_OPENS = re.compile(
+    r"\s*(?:according to|as (?:per|stated in|noted in|shown in)|per|see|in|from|by|sources?:?)\s*\Z", re.IGNORECASE
+)
 
 
 def _trim(answer: str, start: int, end: int) -> Span:

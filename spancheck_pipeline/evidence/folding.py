@@ -460,7 +460,7 @@ def follows_as_reference(text: str, at: int) -> bool:
     before = text[max(0, at - 12) : at]
     if before[-1:] in set('.,;:!?)"”’»'):
         return True
-    word = re.search(r"[^\W\d_]+\Z", before)
+    word = re.search(rf"[^\W\d_{_SUPER}]+\Z", before)
     return word is not None and _UNIT_WORD.match(word.group()) is None
 
 
@@ -503,7 +503,7 @@ def _compose(cluster: str) -> str:
 def _expand(char: str) -> str:
     """Return a character's compatibility decomposition; superscripts, subscripts and fractions are left as they are."""
     decomposition = unicodedata.decomposition(char)
-    if not decomposition or decomposition.startswith(("<super>", "<sub>", "<fraction>")):
-        return char
+    if not decomposition or decomposition.startswith(("<super>", "<sub>", "<fraction>", "<compat> 0020 ")):
+        return char  # the last are accents that stand alone: as NFKC has them they would part a word
     codes = [part for part in decomposition.split() if not part.startswith("<")]
     return "".join(_expand(chr(int(code, 16))) for code in codes)

@@ -15,7 +15,7 @@ _MARKER = r"(?:[ ]?(?:\[\^?[^\[\]\n]{1,24}\]|【[^【】\n]{1,60}】|<sup>[^<>\n
 _CLOSING = "\"'”’»)\\]」』*_"
 _END = re.compile(
     rf"""
-      (?P<wide>[。！？｡︒؟۔।॥]+[{_CLOSING}」』”’]*{_MARKER}{{0,8}})                # ends a sentence with no space after it
+      (?P<wide>[。！？｡︒؟۔।॥]+[{_CLOSING}」』”’]*{_MARKER}{{0,8}})
     | (?P<stop>(?<![.!?…])[.!?…]++[{_CLOSING}]{{0,4}}{_MARKER}{{0,8}})
       (?=\s|\Z|[\u3400-\u9fff]
       |(?<=[\])¹²³])[A-Z])

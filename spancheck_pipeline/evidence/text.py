@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from spancheck_pipeline.evidence.folding import Folded, fold, fold_keeping_wraps
 from spancheck_pipeline.evidence.sentence import sentences
-from spancheck_pipeline.evidence.word import Span, Word, count_words, is_no_space, is_word_char, remember, words
+from spancheck_pipeline.evidence.word import (
+    Span,
+    Word,
+    count_words,
+    is_no_space,
+    is_word_char,
+    remember,
+    word_starts,
+    words,
+)
 
 __all__ = [
     "Folded", "Span", "Word", "count_words", "fold", "fold_keeping_wraps", "is_no_space", "is_word_char", "remember",
-    "sentences", "words",
+    "sentences", "word_starts", "words",
 ]  # fmt: skip

@@ -130,6 +130,15 @@ def words(text: str) -> tuple[Word, ...]:
     return tuple(Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
 
 
+def word_starts(text: str) -> list[tuple[str, int]]:
+    """Return the words of a text with where each starts, as plain pairs: what long texts are read with.
+
+    >>> word_starts("thirty days")
+    [('thirty', 0), ('days', 7)]
+    """
+    return [(match.group(), match.start()) for match in _WORD.finditer(text)]
+
+
 def count_words(text: str) -> int:
     """Return how many words a text has, each letter of a script without spaces counting as 3/4 of one, rounded down.
 

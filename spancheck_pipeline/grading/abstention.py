@@ -75,7 +75,8 @@ def detect_abstention(text: str, *, patterns: Sequence[str] = ()) -> Abstention:
         return Abstention(abstained=None, kind="unknown", language=language, asserts=True)
     readings = [_read(flat, sentences(text), book, patterns) for book in books]
     best = max(readings, key=lambda reading: reading.strength)
-    return replace(best.abstention(), language=language or best.language)
+    told = best.abstention()
+    return replace(told, language=language or told.language)
 
 
 def abstention_of(output: Output, *, patterns: Sequence[str] = ()) -> Abstention:

@@ -18,6 +18,10 @@ CONTRADICTED = 0.5
 """What a contradiction leaves of the share."""
 
 
+LONGEST = 8_000
+"""Characters of a sentence that are read. No sentence that people write is longer; a hostile one must not cost more."""
+
+
 class Grounding(NamedTuple):
     """How a sentence stands in the passages."""
 
@@ -40,6 +44,7 @@ def ground(sentence: str, passages: Sequence[str]) -> Grounding | None:
     >>> ground("The notice period is 30 days.", ["Notice must be given.", "The period is 30 days."]).value
     1.0
     """
+    sentence = sentence[:LONGEST]
     asked = ask(sentence)
     if asked.is_empty:
         return None

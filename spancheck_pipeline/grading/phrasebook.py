@@ -172,7 +172,7 @@ def _either(items: Iterable[str]) -> str:
 
 def _filled(pattern: str, words: Mapping[str, str]) -> str:
     """Put the named word lists in place; a blank stands for any run of blanks, and with ``?`` for none as well."""
-    for _ in range(4):
+    for _ in range(6):
         pattern = re.sub(r"\{([a-z_]+)\}", lambda match: words[match.group(1)], pattern)
     return pattern.replace(" ?", r"\s*").replace(" ", r"\s+")
 
@@ -199,6 +199,7 @@ def _compile(pattern: str) -> Any:
     return re2.compile(pattern, options)
 
 
-MARKS = re2.compile(
-    r"[\[(<{]?\s*(?:illegible|unreadable|n/a|n\.a\.|none|null|unleserlich|illisible|ilegible|illeggibile|ilegível|onleesbaar|nieczytelne|неразборчиво)\s*[\])>}]?\.?"
+MARKS = _compile(
+    r"[\[(<{]?\s*(?:" + "|".join(data_file("languages")["marks"]) + r")\s*[\])>}]?\.?",
 )
+"""A whole text that marks that there is nothing to read: ``[illegible]``, ``N/A``."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import ipaddress
-import tomllib
 from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,6 +19,27 @@ import re2
 from stdnum import iban, luhn
 
 from spancheck_pipeline.evidence.text import is_no_space
+from spancheck_pipeline.grading.pii_patterns import (
+    BIRTH,
+    CARD_GROUPS,
+    CARD_PLAN,
+    DATE,
+    EMAIL,
+    HOME,
+    IBAN,
+    IP_CUES,
+    IPV4,
+    IPV6,
+    NOT_TLD,
+    NUMBER,
+    OTHER_CUES,
+    PASSPORT,
+    PHONE_CUES,
+    US_PHONE,
+    VERSION_CUES,
+    compiled,
+    data_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,12 +53,6 @@ class Pii(NamedTuple):
     end: int
 
 
-def _compile(pattern: str) -> Any:
-    options = re2.Options()
-    options.log_errors = False
-    return re2.compile(pattern, options)
-
-
 BEFORE: Final = 48
 AFTER: Final = 24
 """Characters before and after a number in which a cue counts; what makes it another sort of number stands nearer."""
@@ -48,64 +62,6 @@ REGIONS: Final = (
     "TR", "BR", "MX", "AR", "IN", "CN", "JP", "KR", "AU", "NZ", "ZA", "EG", "AE", "SA", "IL", "SG",
 )  # fmt: skip
 """Where a phone number without a country code may be from, when a cue says that it is one."""
-
-_LOCAL = r"\p{Latin}\p{Cyrillic}\p{Greek}\p{Arabic}\p{Hebrew}\p{Devanagari}"
-_AT, _DOT = r"(?:@|\s?[(\[](?:at|@)[)\]]\s?)", r"(?:\.|\s?[(\[](?:dot|\.)[)\]]\s?)"
-_EMAIL = _compile(rf"[{_LOCAL}\pN._%+'-]+{_AT}(?:[\pL\pN-]+{_DOT})+[{_LOCAL}][{_LOCAL}]+")
-_IBAN = _compile(r"\b[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,4})?\b")
-_IPV4 = _compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
-_IPV6 = _compile(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}")
-_NUMBER = _compile(r"\+?[(]?\d(?:[ \x{a0}.()/-]{0,2}\d){6,24}")
-_DATE = _compile(
-    r"(?:19|20)\d{2}[-./](?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])(?:\D.*)?|"
-    r"(?:0?[1-9]|[12]\d|3[01])[-./](?:0?[1-9]|[12]\d|3[01])[-./](?:19|20)\d{2}(?:\D.*)?"
-)
-_US_PHONE = _compile(r"(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}")
-_CARD_PLAN = _compile(
-    r"(?:4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d)\d{12}|"
-    r"35\d{14}|62\d{14,17})"
-)
-_CARD_GROUPS = _compile(r"\d{4}([ -])\d{4}[ -]\d{4}[ -]\d{1,7}|\d{4}[ -]\d{6}[ -]\d{4,5}")
-
-
-def _cued(names: str, after: str = "", *, before: str = r"(?i)(?:^|[^\pL])") -> Any:
-    """Compile the cues of some lists of ``pii_cues.toml``, and what must follow them."""
-    words = [cue for name in names.split() for cue in _file("pii_cues")[name]]
-    return _compile(f"{before}(?:{'|'.join(words)}){after}")
-
-
-def _cues(name: str) -> Any:
-    """Compile the cues of one sort, and those of it that may stand inside a run of a script without spaces."""
-    words = "|".join(_file("pii_cues")[name])
-    inside = "|".join(_file("pii_cues").get(f"{name}_spaceless", ["[^\\x00-\\x{10FFFF}]"]))
-    return _compile(rf"(?i)(?:^|[^\pL])(?:{words})(?:$|[^\pL])|(?:{inside})")
-
-
-@cache
-def _file(name: str) -> dict[str, Any]:
-    return tomllib.loads((resources.files("spancheck_pipeline.grading") / f"{name}.toml").read_text("utf-8"))
-
-
-_NOT_TLD = frozenset(_file("pii_cues")["file_endings"])
-_PHONE_CUES, _OTHER_CUES, _IP_CUES = _cues("phone"), _cues("other"), _cues("address")
-_VERSION_CUES = _cued("version", r"\s*$")
-_HOME = _cued(
-    "home",
-    r" (?:[\pL\d.'-]+,? ){0,6}?(?:\d[\pL\d/-]{0,5},? [\pL.' -]{3,60}|[\pL.' -]{3,60} \d[\pL\d/-]{0,5})",
-    before="(?i)",
-)
-_BIRTH = _cued(
-    "birth",
-    r"\W{0,4}(?:is |ist |est |es |è |é )?"
-    r"(?:\d{1,4}[./年년-]\s?\d{1,2}[./月월-]\s?\d{1,4}[日일]?|\d{1,2}\.? \pL{3,12}\.? \d{4}|\pL{3,12} \d{1,2},? \d{4})",
-    before="(?i)",
-)
-_PASSPORT = _cued(
-    "passport",
-    r"[\s:]*(?:no\.?|nr\.?|number|nummer|num[eé]ro|número|n[°ºo]\.?|号码|番号|번호)?[\s:]*(?:is |ist )?"
-    r"([A-Z]{0,2}\d{6,9}[A-Z]?)\b",
-    before="(?i)",
-)
 
 
 def find_pii(text: str) -> tuple[Pii, ...]:
@@ -142,28 +98,28 @@ def _all(text: str) -> Iterator[Pii]:
     yield from _emails(text)
     yield from _ibans(text)
     yield from _addresses(text)
-    yield from (Pii("date_of_birth", *match.span()) for match in _BIRTH.finditer(text))
-    yield from (Pii("home_address", *match.span()) for match in _HOME.finditer(text))
-    yield from (Pii("passport", *match.span(1)) for match in _PASSPORT.finditer(text))
+    yield from (Pii("date_of_birth", *match.span()) for match in BIRTH.finditer(text))
+    yield from (Pii("home_address", *match.span(1)) for match in HOME.finditer(text))
+    yield from (Pii("passport", *match.span(1)) for match in PASSPORT.finditer(text))
     for kind in _kinds():
         yield from kind.find(text)
-    for match in _NUMBER.finditer(text):
+    for match in NUMBER.finditer(text):
         if kind_name := _number_kind(text, *match.span()):
             yield Pii(kind_name, *match.span())
 
 
 def _emails(text: str) -> Iterator[Pii]:
-    for match in _EMAIL.finditer(text):
+    for match in EMAIL.finditer(text):
         start, end = match.span()
         local, _, domain = match.group().replace("(at)", "@").replace("[at]", "@").partition("@")
-        if domain.rpartition(".")[2].lower() in _NOT_TLD or (local == "git" and text[end : end + 1] == ":"):
+        if domain.rpartition(".")[2].lower() in NOT_TLD or (local == "git" and text[end : end + 1] == ":"):
             continue
         yield Pii("email", start, end)
 
 
 def _ibans(text: str) -> Iterator[Pii]:
     """Yield valid IBANs; a run that took a following word in is shortened group by group."""
-    for match in _IBAN.finditer(text):
+    for match in IBAN.finditer(text):
         start, end = match.span()
         while end - start >= 15:  # noqa: PLR2004 - the shortest IBAN (Norway)
             if iban.is_valid(text[start:end], check_country=False):
@@ -173,11 +129,11 @@ def _ibans(text: str) -> Iterator[Pii]:
 
 
 def _addresses(text: str) -> Iterator[Pii]:
-    for match in _IPV4.finditer(text):
+    for match in IPV4.finditer(text):
         start, end = match.span()
         if _stands_alone(text, start, end, ".") and _is_public_ip(text, start, end):
             yield Pii("ip_address", start, end)
-    for match in _IPV6.finditer(text):
+    for match in IPV6.finditer(text):
         start, end = match.span()
         if _stands_alone(text, start, end, ":") and _is_global(match.group()):
             yield Pii("ip_address", start, end)
@@ -192,10 +148,10 @@ def _stands_alone(text: str, start: int, end: int, joiner: str) -> bool:
 
 def _is_public_ip(text: str, start: int, end: int) -> bool:
     """Whether four numbers are a public address and not a version or section number."""
-    if not _is_global(text[start:end]) or _VERSION_CUES.search(text[max(0, start - 16) : start]):
+    if not _is_global(text[start:end]) or VERSION_CUES.search(text[max(0, start - 16) : start]):
         return False
     has_large = any(int(part) > 31 for part in text[start:end].split("."))  # noqa: PLR2004 - versions stay small
-    return has_large or _IP_CUES.search(text[max(0, start - BEFORE) : start]) is not None
+    return has_large or IP_CUES.search(text[max(0, start - BEFORE) : start]) is not None
 
 
 def _is_global(value: str) -> bool:
@@ -209,16 +165,16 @@ def _number_kind(text: str, start: int, end: int) -> str | None:
     """Say whether a run of digits is a payment card or a phone number, by its plan and the words near it."""
     value = text[start:end]
     before, after = text[max(0, start - BEFORE) : start], text[end : end + AFTER]
-    if _joins(before[-1:]) or before[-1:] in {"#", "/", "=", "_"} or _joins(after[:1]) or _DATE.fullmatch(value):
+    if _joins(before[-1:]) or before[-1:] in {"#", "/", "=", "_"} or _joins(after[:1]) or DATE.fullmatch(value):
         return None
-    cue = _last(_PHONE_CUES, before)
-    other = _last(_OTHER_CUES, before, within=AFTER)
+    cue = _last(PHONE_CUES, before)
+    other = _last(OTHER_CUES, before, within=AFTER)
     digits = "".join(character for character in value if character.isdigit())
     if _is_card(value, digits) and other < 0 and cue < 0:
         return "payment_card"
     if other > cue:
         return None
-    return "phone" if _is_phone(value, has_cue=cue >= 0 or _PHONE_CUES.search(after) is not None) else None
+    return "phone" if _is_phone(value, has_cue=cue >= 0 or PHONE_CUES.search(after) is not None) else None
 
 
 def _joins(character: str) -> bool:
@@ -235,16 +191,16 @@ def _last(pattern: Any, text: str, within: int = BEFORE) -> int:
 
 
 def _is_card(value: str, digits: str) -> bool:
-    if not (_CARD_PLAN.fullmatch(digits) and luhn.is_valid(digits)):
+    if not (CARD_PLAN.fullmatch(digits) and luhn.is_valid(digits)):
         return False
-    return value == digits or _CARD_GROUPS.fullmatch(value) is not None
+    return value == digits or CARD_GROUPS.fullmatch(value) is not None
 
 
 @lru_cache(maxsize=4096)
 def _is_phone(value: str, *, has_cue: bool) -> bool:
     if value.startswith("+"):
         return _is_valid_number(value, None)
-    if _US_PHONE.fullmatch(value):
+    if US_PHONE.fullmatch(value):
         return _is_valid_number(value, "US")
     return has_cue and any(_is_valid_number(value, region) for region in REGIONS)
 
@@ -284,12 +240,12 @@ class _Kind(NamedTuple):
     def _is_other(self, before: str) -> bool:
         """Whether the words before a number call it an order, a lot or the like, and not what it looks like."""
         own = _last(self.cues, before) if self.cues is not None else -1
-        return _last(_OTHER_CUES, before, within=AFTER) > own
+        return _last(OTHER_CUES, before, within=AFTER) > own
 
 
 @cache
 def _kinds() -> tuple[_Kind, ...]:
-    kinds = [_kind(name, **entry) for name, entry in _file("pii_kinds").items()]
+    kinds = [_kind(name, **entry) for name, entry in data_file("pii_kinds").items()]
     nino = r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]"
     return (*kinds, _Kind("gb_nino", _edged(nino), None, None, lambda value: value[:2] not in _NO_NINO))
 
@@ -305,17 +261,17 @@ def _kind(name: str, *, module: str, strong: str = "", weak: str = "", cues: tup
         name=name,
         strong=_edged(strong) if strong else None,
         weak=_edged(weak) if weak else None,
-        cues=_compile(rf"(?i)(?:^|[^\pL])(?:{words})(?:$|[^\pL])") if words else None,
+        cues=compiled(rf"(?i)(?:^|[^\pL])(?:{words})(?:$|[^\pL])") if words else None,
         is_valid=validator.is_valid,
     )
 
 
 def _edged(pattern: str) -> Any:
     spaceless = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
-    return _compile(rf"(?:^|[^\pL\pN._/-]|[{spaceless}])({pattern})(?:$|[^\pL\pN_/-]|[{spaceless}])")
+    return compiled(rf"(?:^|[^\pL\pN._/-]|[{spaceless}])({pattern})(?:$|[^\pL\pN_/-]|[{spaceless}])")
 
 
 KINDS: Final = frozenset(
     {"email", "phone", "iban", "payment_card", "ip_address", "passport", "date_of_birth", "home_address"}
-) | {"gb_nino", *_file("pii_kinds")}
+) | {"gb_nino", *data_file("pii_kinds")}
 """Every kind that is looked for."""

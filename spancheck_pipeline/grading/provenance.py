@@ -70,7 +70,7 @@ _MAX_FRAGMENTS = 200
 
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.{3}|\. \. \.)\s*\]|\(\s*(?:…|\.{3})\s*\)|…|\.{3,}|\. \. \.)\s*")
 _EDGE_STOPS = " \t\n\r.,;:"
-_OUTER_QUOTES = re.compile(r"\A[\s\"'“”„‘’«»「『]+|[\s\"'“”‘’«»」』.,;:]+\Z")
+_QUOTATION_MARKS = " \"'“”„‘’«»「」『』"
 
 HIDES = re.compile(
     r"(?<!\w)(?:not|never|no|nor|neither|none|nobody|nothing|nowhere|without|cannot|unless|except|excepting|excluding|"
@@ -155,7 +155,7 @@ class Quote:
 
 
 def _bare(folded: str) -> str:
-    text = _OUTER_QUOTES.sub("", folded)
+    text = folded.lstrip(_QUOTATION_MARKS).rstrip(_QUOTATION_MARKS + _EDGE_STOPS)
     opened, closed = folded.count("("), folded.count(")")
     if closed > opened and text.endswith(")"):
         text = text[:-1]

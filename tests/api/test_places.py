@@ -10,7 +10,7 @@ import pytest
 from scenario import AT, Project
 
 from spancheck_pipeline.api.capturing import capture_place, read_manifest
-from spancheck_pipeline.api.deciding import decide_place, read_decision
+from spancheck_pipeline.api.deciding import decide_place, read_decision, summarize_place
 from spancheck_pipeline.api.recording import open_audit_log, read_records, record_place
 from spancheck_pipeline.api.scoring import score_place
 from spancheck_pipeline.api.snapshot import snapshot_cases
@@ -18,6 +18,7 @@ from spancheck_pipeline.api.stored import run_place, stored_run
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target
 from spancheck_pipeline.errors import CorruptFileError, MissingDataError
+from spancheck_pipeline.grading.graders import contains
 from spancheck_pipeline.storage.datasets import load_cases, load_suite
 from spancheck_pipeline.storage.store import AdHoc, Store
 from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, SCORES
@@ -42,6 +43,11 @@ def capture(project: Project, **options) -> Store:
         store, PLACE, suite.suite, lambda: load_target(suite.suite.target, suite_folder=suite.folder), **options
     )
     return store
+
+
+def decide(store: Store, suite, who: str = "x"):
+    summarize_place(store, PLACE, suite.suite, [grader.name for grader in suite.graders])
+    return decide_place(store, PLACE, suite.suite, suite.graders, decided_at=AT, decided_by=who)
 
 
 def test_a_place_goes_from_cases_to_audit_log(project):
@@ -95,9 +101,28 @@ def test_deciding_on_scores_of_another_capture_is_refused(project):
     capture(project, mode="recapture")
 
     with pytest.raises(MissingDataError, match=r"citation_accuracy \(scored another capture or other labels\)"):
-        decide_place(store, PLACE, suite.suite, ["citation_accuracy"], decided_at=AT, decided_by="x")
+        summarize_place(store, PLACE, suite.suite, ["citation_accuracy"])
+    with pytest.raises(MissingDataError, match=r"citation_accuracy \(scored another capture or other labels\)"):
+        decide_place(store, PLACE, suite.suite, suite.graders, decided_at=AT, decided_by="x")
     with pytest.raises(MissingDataError, match=r"nothing \(no scores\)"):
-        decide_place(store, PLACE, suite.suite, ["nothing"], decided_at=AT, decided_by="x")
+        decide_place(store, PLACE, suite.suite, [contains("x", "nothing")], decided_at=AT, decided_by="x")
+
+
+def test_deciding_on_a_scorecard_of_other_scores_or_with_another_grader_is_refused(project):
+    store = capture(project)
+    suite = loaded(project)
+    for grader in suite.graders:
+        score_place(store, PLACE, grader)
+    decide(store, suite)
+    project.write_suite(graders=', notice: {use: contains, substr: "notice"}')
+    with_notice = loaded(project)
+    score_place(store, PLACE, with_notice.graders[-1])
+
+    with pytest.raises(MissingDataError, match="the scorecard was made from other scores"):
+        decide_place(store, PLACE, with_notice.suite, with_notice.graders, decided_at=AT, decided_by="x")
+    project.write_suite(graders=', notice: {use: contains, substr: "days"}')
+    with pytest.raises(MissingDataError, match=r"notice \(scored with other settings or another version\)"):
+        decide(store, loaded(project))
 
 
 def test_recording_a_decision_about_other_scores_is_refused(project):
@@ -106,7 +131,7 @@ def test_recording_a_decision_about_other_scores_is_refused(project):
     names = [grader.name for grader in suite.graders]
     for grader in suite.graders:
         score_place(store, PLACE, grader)
-    decide_place(store, PLACE, suite.suite, names, decided_at=AT, decided_by="x")
+    decide(store, suite)
     capture(project, mode="recapture")
     for grader in suite.graders:
         score_place(store, PLACE, grader)
@@ -123,7 +148,7 @@ def test_a_score_file_that_does_not_follow_the_capture_is_never_recorded(project
     names = [grader.name for grader in suite.graders]
     for grader in suite.graders:
         score_place(store, PLACE, grader)
-    decide_place(store, PLACE, suite.suite, names, decided_at=AT, decided_by="x")
+    decide(store, suite)
     path = store.path(PLACE, SCORES, "no_pii")
     table, metadata = pq.read_table(path, partitioning=None), pq.read_metadata(path).metadata
     pq.write_table(table.take(list(range(11, -1, -1))).replace_schema_metadata(metadata), path)
@@ -139,7 +164,7 @@ def test_the_record_shows_the_findings_of_the_actual_grading(project):
     names = [grader.name for grader in suite.graders]
     for grader in suite.graders:
         score_place(store, PLACE, grader)
-    decide_place(store, PLACE, suite.suite, names, decided_at=AT, decided_by="x")
+    decide(store, suite)
     record_place(store, PLACE, suite.suite, names, created_at=AT)
 
     stored = list(store.open(PLACE, SCORES, "citation_accuracy").rows())
@@ -160,10 +185,9 @@ def test_a_decision_of_the_same_on_the_same_is_no_new_revision(project):
     suite = loaded(project)
     for grader in suite.graders:
         score_place(store, PLACE, grader)
-    names = [grader.name for grader in suite.graders]
 
     for who in ("first", "second"):
-        decide_place(store, PLACE, suite.suite, names, decided_at=AT, decided_by=who)
+        decide(store, suite, who)
 
     assert (read_decision(store, PLACE).revision, read_decision(store, PLACE).decided_by) == (1, "first")
 

@@ -198,9 +198,12 @@ def test_a_range_is_scored_in_one_run_and_each_date_gets_its_own_checks(project)
     tags = {"dagster/asset_partition_range_start": dates[0], "dagster/asset_partition_range_end": dates[1]}
 
     with dg.DagsterInstance.get() as instance:
-        result = definitions.resolve_job_def("small_rescore").execute_in_process(tags=tags, instance=instance)
-        assert result.success
-        key = dg.AssetCheckKey(dg.AssetKey(["small", "scorecard"]), "budget_p95_latency_ms")
+        result = definitions.resolve_job_def("small_rescore").execute_in_process(
+            tags=tags, instance=instance, raise_on_error=False
+        )
+        # The gate fails on both dates now, so that the promotion is refused; it is the only step that is.
+        assert [event.step_key for event in result.all_events if event.is_step_failure] == ["small__baseline"]
+        key = dg.AssetCheckKey(dg.AssetKey(["small", "comparison"]), "budget_p95_latency_ms")
         evaluated = {
             record.partition: record.event.asset_check_evaluation.passed
             for record in instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
@@ -220,7 +223,7 @@ def test_a_gate_that_fails_is_seen_as_failed_checks_and_the_record_is_made_all_t
     assert store.exists(today(project), GATE)
     assert read_head(open_audit_log(store, today(project))).decision.answer == "FAIL"
     with dg.DagsterInstance.get() as instance:
-        key = dg.AssetCheckKey(dg.AssetKey(["small", "scorecard"]), "min_pass_rate_completion")
+        key = dg.AssetCheckKey(dg.AssetKey(["small", "comparison"]), "min_pass_rate_completion")
         [record] = instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
     evaluation = record.event.asset_check_evaluation
     assert (evaluation.passed, evaluation.severity, record.partition) == (
@@ -323,7 +326,7 @@ def test_nothing_that_target_or_grader_print_log_or_raise_reaches_dagster_or_a_s
     for path in home.rglob("*.db"):
         dump = "\n".join(sqlite3.connect(path).iterdump())
         assert "TOKEN-77" not in dump, path
-    for table in ("scorecard", "gate"):
+    for table in ("scorecard", "comparison", "gate"):
         for path in Path(store.root).rglob(f"{table}/**/*.parquet"):
             assert b"TOKEN-77" not in path.read_bytes(), path
     manifest = json.dumps(store.open(today(project), CAPTURED_RUN).document())
@@ -376,7 +379,9 @@ def test_the_asset_graph_of_a_suite_is_pinned(project):
         "small/captured_run": ["small/cases"],
         **dict.fromkeys(scores, evidence),
         "small/scorecard": [*evidence, *scores],
-        "small/audit_log": [*evidence, "small/scorecard", *scores],
+        "small/comparison": [*evidence, "small/scorecard", *scores],
+        "small/audit_log": [*evidence, "small/comparison", "small/scorecard", *scores],
+        "small/baseline": ["small/comparison"],
     }
     stages = {key.to_user_string(): graph.get(key).tags["stage"] for key in graph.get_all_asset_keys()}
     assert set(stages.values()) == {"evidence", "grading", "decision"}

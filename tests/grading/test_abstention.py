@@ -44,13 +44,16 @@ def test_every_language_has_texts_and_compiles() -> None:
     assert set(data_versions()) == {f"{name}.toml" for name in (*LANGUAGES, "languages")}
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "N/A", "~~~", "~~~~\n~~~", "[illegible]", "(unreadable)", "- - -", "…"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "   \n", "N/A", "~~~", "~~~~\n~~~", "[illegible]", "(unreadable)", "[inaudible]", "判読不能", "- - -", "…"],
+)
 def test_marks_of_nothing_abstain(text: str) -> None:
     assert detect_abstention(text).abstained is True
 
 
 @pytest.mark.parametrize(
-    "text", ["42", "Acme GmbH", "Yes.", "Paris", "12.5 %", "合同", "https://example.org/a", "👍 ok"]
+    "text", ["42", "Acme GmbH", "Yes.", "None.", "なし", "Paris", "12.5 %", "合同", "https://example.org/a", "👍 ok"]
 )
 def test_short_or_neutral_text_is_an_answer(text: str) -> None:
     assert detect_abstention(text).kind == "answered"

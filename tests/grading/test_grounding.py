@@ -39,6 +39,17 @@ def test_a_value_is_a_share_and_more_passages_never_take_words_away(sentence: st
         assert grounding.weight > 0
 
 
+@pytest.mark.parametrize("unit", ["30 31 ", "no not never ", "a ", "合"])
+def test_a_sentence_without_end_costs_no_more_than_a_long_one(unit: str) -> None:
+    def seconds(length: int) -> float:
+        start = time.perf_counter()
+        ground(f"From {length}: " + (unit * length)[:length], [LEASE])
+        return time.perf_counter() - start
+
+    seconds(100)
+    assert seconds(400_000) < 10 * max(seconds(10_000), 0.01)
+
+
 def test_time_grows_in_proportion_to_the_passages() -> None:
     def seconds(n: int) -> float:
         passages = [f"Passage {n} {i}: {LEASE} {i}" * 5 for i in range(n)]

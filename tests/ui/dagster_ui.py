@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import yaml
+
 REPOSITORY = Path(__file__).parents[2]
 SPANCHECK = (sys.executable, "-m", "spancheck_pipeline.cli")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -71,12 +73,13 @@ class Home:
         paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
         return kept | {"HOME": str(self.user), "PYTHONPATH": os.pathsep.join(paths)} | more
 
-    def change_suite(self, old: str, new: str) -> None:
-        """Replace one passage of ``suite.yaml``."""
+    def change_suite(self, section: str, **settings: Any) -> None:
+        """Change settings of one section of ``suite.yaml``; None takes a setting away."""
         file = self.suite / "suite.yaml"
-        text = file.read_text(encoding="utf-8")
-        assert text.count(old) == 1, f"suite.yaml of leases no longer has {old!r} once"
-        file.write_text(text.replace(old, new), encoding="utf-8")
+        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+        changed = document[section] | settings
+        document[section] = {name: value for name, value in changed.items() if value is not None}
+        file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
     def spancheck(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
@@ -128,7 +131,7 @@ class Server:
 
     def locations(self) -> list[dict[str, Any]]:
         """Wait for the server and return its code locations, loaded or not able to be."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 break

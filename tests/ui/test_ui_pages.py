@@ -25,7 +25,7 @@ SCORECARD = "/assets/leases/scorecard"
 def home(tmp_path_factory) -> Home:
     """One captured night of the shipped suite, on which one rule of the gate fails and the others pass."""
     home = Home.make(tmp_path_factory.mktemp("ui") / "project")
-    home.change_suite("    groundedness: 0.8\n", "    groundedness: 0.999\n")
+    home.change_suite("gate", min_pass_rate={"groundedness": 1.0, "abstention_correct": 0.5, "no_pii": 0.5})
     result = home.spancheck("nightly", "leases")
     assert result.returncode == 1, result.stderr
     return home
@@ -36,13 +36,13 @@ def served(home):
     with serving(home, [*SPANCHECK, "ui"]) as server:
         server.locations()
         yield server
-        assert server.end(signal.SIGTERM) == []
+        assert server.end(signal.SIGHUP) == [], "a terminal was closed, and servers went on without it"
 
 
 @pytest.fixture(scope="module")
 def seen():
-    # Dagster draws only the assets that are in view: the window is high enough for all of them.
-    with window(2000, 2400) as seen:
+    # Dagster draws only the assets that are in view: the window is narrow, which makes them small, and high.
+    with window(1200, 2600) as seen:
         yield seen
     assert seen.foreign == [], "the UI asked for an address outside this machine"
     assert seen.errors == []
@@ -67,7 +67,6 @@ def test_the_group_page_shows_every_asset_of_the_suite_and_nothing_in_front_of_i
     assert len(names) >= 15
     assert {"cases", "captured_run", "citation_accuracy", "scorecard", "audit_log"} <= set(text.split())
     assert seen.page.get_by_role("dialog").count() == 0
-    assert "Parquet" in text
 
 
 def test_the_checks_page_lists_each_rule_of_the_gate_with_its_result_for_the_date(home, served, seen):
@@ -115,13 +114,12 @@ def test_dagster_dev_with_the_workspace_file_loads_the_project_and_shows_the_gra
     assert_no_telemetry(home)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP], ids=["Ctrl-C", "terminal closed"])
-def test_spancheck_ui_leaves_no_process_and_no_telemetry_behind(tmp_path, how):
+def test_spancheck_ui_in_a_new_folder_ends_at_ctrl_c_and_leaves_no_process_and_no_telemetry(tmp_path):
     home = Home.make(tmp_path / "project")
     with serving(home, [*SPANCHECK, "ui"]) as server:
         server.locations()
 
-        assert server.end(how) == []
+        assert server.end(signal.SIGINT) == []
 
     assert server.process.returncode == 0
     assert_no_telemetry(home)

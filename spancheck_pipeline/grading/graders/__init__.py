@@ -20,6 +20,7 @@ from spancheck_pipeline.grading.graders.citation_accuracy import CitationAccurac
 from spancheck_pipeline.grading.graders.completion import Completion
 from spancheck_pipeline.grading.graders.contains import Contains, NotContains
 from spancheck_pipeline.grading.graders.cost import Cost
+from spancheck_pipeline.grading.graders.criteria import Criteria
 from spancheck_pipeline.grading.graders.expected_contains import ExpectedContains
 from spancheck_pipeline.grading.graders.groundedness import Groundedness
 from spancheck_pipeline.grading.graders.latency import Latency
@@ -34,6 +35,7 @@ SHIPPED: Final = (
     Groundedness,
     NoPii,
     Retrieval,
+    Criteria,
     Latency,
     Cost,
     Contains,

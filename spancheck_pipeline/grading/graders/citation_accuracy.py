@@ -7,6 +7,7 @@ in which order the grades are given, and what the citations of one answer add up
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -138,11 +139,17 @@ def verify_citation(  # noqa: PLR0917 - the earlier library's order of arguments
     fields: dict[str, Any] = {"contexts": list(contexts)}
     if sources:
         fields["sources"] = dict(sources)
-    return _verify(Citation.model_validate(citation), Output.model_validate(fields).contexts, answer, rules)
+    read = Output.model_validate(fields).contexts
+    return _verify(Citation.model_validate(citation), read, _passages(read), answer, rules)
 
 
-def _verify(citation: Citation, contexts: Sequence[Context], answer: str, rules: _Rules) -> CitationVerdict:
-    passages = tuple(_passage(context, index) for index, context in enumerate(contexts))
+def _passages(contexts: Sequence[Context]) -> tuple[_Passage, ...]:
+    return tuple(_passage(context, index) for index, context in enumerate(contexts))
+
+
+def _verify(
+    citation: Citation, contexts: Sequence[Context], passages: tuple[_Passage, ...], answer: str, rules: _Rules
+) -> CitationVerdict:
     named = [
         passage for passage in passages if citation.source_id is not None and citation.source_id in passage.aliases
     ]
@@ -413,7 +420,8 @@ class CitationAccuracy(ShippedGrader):
             min_words=self.min_words,
             qualifier_cut=self.qualifier_cut,
         )
-        verdicts = tuple(_verify(citation, output.contexts, output.answer, rules) for citation in citations)
+        passages = _passages(output.contexts)
+        verdicts = tuple(_verify(citation, output.contexts, passages, output.answer, rules) for citation in citations)
         uncited = _uncited(output, verdicts, rules) if self.require_citation else ()
         if not verdicts and not uncited:
             return Score.not_applicable("no_citations", "The answer has no citation, and none is required.")
@@ -479,23 +487,46 @@ def _uncited(output: Output, verdicts: Sequence[CitationVerdict], rules: _Rules)
     A citation that is tied to a place is for the sentences there; one that is not (the claim was only guessed, or is
     in other words) is for every sentence that its own words or passage carry.
     """
-    tied = [
-        v.claim
-        for v in verdicts
-        if v.claim and v.claim.start is not None and v.claim.basis not in {"nearest", "answer"}
-    ]
-    loose = [v for v in verdicts if v.claim and (v.claim.start is None or v.claim.basis in {"nearest", "answer"})]
-    guessed = [v.claim for v in loose if v.claim and v.claim.start is not None and v.claim.basis == "nearest"]
-    texts = [text for v in loose for text in _own_texts(v, output)]
-    uncited: list[Span] = []
-    for span in claim_spans(output.answer):
-        sentence = output.answer[span.start : span.end]
-        if any(_overlap(claim, span) for claim in (*tied, *guessed)) or not says_something(sentence):
-            continue
-        if texts and check_support(sentence, texts, threshold=rules.support_threshold).supported:
-            continue
-        uncited.append(span)
-    return tuple(uncited)
+    covered: list[Span] = []
+    texts: dict[str, None] = {}
+    for verdict in verdicts:
+        claim = verdict.claim
+        if claim and claim.start is not None and claim.end is not None and claim.basis != "answer":
+            covered.append(Span(claim.start, claim.end))
+        if claim and (claim.start is None or claim.basis in {"nearest", "answer"}):
+            texts.update(dict.fromkeys(_own_texts(verdict, output)))
+    held = _Ranges(covered)
+    own = list(texts)[:_MOST_TEXTS]
+    return tuple(
+        span
+        for span in claim_spans(output.answer)
+        if not held.touch(span)
+        and says_something(sentence := output.answer[span.start : span.end])
+        and not (own and check_support(sentence, own, threshold=rules.support_threshold).supported)
+    )
+
+
+_MOST_TEXTS = 100
+"""Texts of citations without a place that are read for the sentences that nothing else cites."""
+
+
+class _Ranges:
+    """Ranges of an answer, merged, so that a sentence is looked up among them."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for span in sorted(spans):
+            if self._ends and span.start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], span.end)
+            else:
+                self._starts.append(span.start)
+                self._ends.append(span.end)
+
+    def touch(self, span: Span) -> bool:
+        """Say whether a range shares a character with any of them."""
+        at = bisect_left(self._starts, span.end) - 1
+        return at >= 0 and self._ends[at] > span.start
 
 
 def _own_texts(verdict: CitationVerdict, output: Output) -> list[str]:
@@ -507,10 +538,6 @@ def _own_texts(verdict: CitationVerdict, output: Output) -> list[str]:
     if verdict.provenance is Provenance.PASSAGE:
         texts += [c.text for i, c in enumerate(output.contexts) if c.text and source_name(c, i) == verdict.source_id]
     return texts
-
-
-def _overlap(claim: Claim, span: Span) -> bool:
-    return claim.start is not None and claim.end is not None and claim.start < span.end and span.start < claim.end
 
 
 def _finding(index: int, verdict: CitationVerdict) -> Finding:

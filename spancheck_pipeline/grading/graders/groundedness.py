@@ -23,7 +23,6 @@ from spancheck_pipeline.grading.score import Finding, Outcome, Score
 from spancheck_pipeline.grading.shipped import ShippedGrader
 from spancheck_pipeline.grading.support import data_versions as support_versions
 
-
 _LIST_MARKER = re.compile(r"\A\s*(?:[-*+•·]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
 """What numbers a list's item is no number that a passage could tell."""
 

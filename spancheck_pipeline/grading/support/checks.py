@@ -11,10 +11,18 @@ from typing import NamedTuple
 
 from spancheck_pipeline.grading.support.content import stem
 from spancheck_pipeline.grading.support.dates import Dated, agree
-from spancheck_pipeline.grading.support.flips import flips
+from spancheck_pipeline.grading.support.flips import MOST_SENTENCES, flips
 from spancheck_pipeline.grading.support.names import leading, missing, names
-from spancheck_pipeline.grading.support.numbers import Quantity, same_value
-from spancheck_pipeline.grading.support.reading import Asked, dates_in, initials_in, numbers_in, read, vocabulary
+from spancheck_pipeline.grading.support.numbers import Quantity
+from spancheck_pipeline.grading.support.reading import (
+    Asked,
+    dates_in,
+    initials_in,
+    number_index,
+    numbers_in,
+    read,
+    vocabulary,
+)
 
 
 class Objection(NamedTuple):
@@ -31,20 +39,26 @@ def untold_numbers(asked: Asked, passages: Sequence[str]) -> tuple[Quantity, ...
     """Return the claim's numbers that no passage names."""
     if not asked.quantities:
         return ()
-    told = [quantity for passage in passages for quantity in numbers_in(passage)]
-    return tuple(claimed for claimed in asked.quantities if not any(same_value(claimed, other) for other in told))
+    told = [number_index(passage) for passage in passages]
+    return tuple(claimed for claimed in asked.quantities if not any(index.has(claimed) for index in told))
 
 
 def untold_dates(asked: Asked, passages: Sequence[str]) -> tuple[Dated, ...]:
     """Return the claim's dates with which no date of a passage agrees."""
     if not asked.dates:
         return ()
-    told = [reading for passage in passages for dated in dates_in(passage) for reading in dated.readings]
+    told = tuple(
+        dict.fromkeys(reading for passage in passages for dated in dates_in(passage) for reading in dated.readings)
+    )[:_MOST_DATES]
     return tuple(
         claimed
         for claimed in asked.dates
         if not any(agree(reading, other) for reading in claimed.readings for other in told)
     )
+
+
+_MOST_DATES = 1000
+"""Different dates of the evidence that are compared."""
 
 
 def untold_names(asked: Asked, passages: Sequence[str]) -> tuple[str, ...]:
@@ -63,9 +77,14 @@ def number_objections(untold: Sequence[Quantity], passages: Sequence[str]) -> li
 
     A small number in words (*two reasons*) and a bare digit object only where the evidence counts the same noun.
     """
+    if not untold:
+        return []
+    by_kind = _by_kind(passages)
     found: list[Objection] = []
     for claimed in untold:
-        other = _rival(claimed, passages)
+        other = by_kind.get(claimed.dimension or "") or by_kind.get(
+            f"noun {stem(claimed.noun)}" if claimed.noun else ""
+        )
         if other is None and claimed.is_word:
             continue
         tail = f"; it has “{other.text}”" if other else ""
@@ -73,15 +92,16 @@ def number_objections(untold: Sequence[Quantity], passages: Sequence[str]) -> li
     return found
 
 
-def _rival(claimed: Quantity, passages: Sequence[str]) -> Quantity | None:
-    """Return the first number that the evidence has in the claimed one's place: of its dimension, or of its noun."""
+def _by_kind(passages: Sequence[str]) -> dict[str, Quantity]:
+    """Return the first number that the evidence has of each dimension and of each noun."""
+    kinds: dict[str, Quantity] = {}
     for passage in passages:
         for told in numbers_in(passage):
-            if claimed.dimension is not None and told.dimension == claimed.dimension:
-                return told
-            if claimed.noun and told.noun and stem(claimed.noun) == stem(told.noun):
-                return told
-    return None
+            if told.dimension is not None:
+                kinds.setdefault(told.dimension, told)
+            if told.noun:
+                kinds.setdefault(f"noun {stem(told.noun)}", told)
+    return kinds
 
 
 def date_objections(untold: Sequence[Dated], passages: Sequence[str]) -> list[Objection]:
@@ -131,7 +151,7 @@ _NEARLY_ALL = 0.8
 def _other_leading_name(asked: Asked, passage: str) -> tuple[str, str] | None:
     """Return the first words of claim and evidence where two sentences differ in them: John approved, Mary approved."""
     told = vocabulary(passage)
-    for claim in asked.sentences:
+    for claim in asked.sentences[:MOST_SENTENCES]:
         mine = leading(claim.original)
         if mine is None or mine in told:
             continue
@@ -152,17 +172,29 @@ _CODE = re.compile(r"([a-z]{1,6})-?(\d{1,6}[a-z]?)\Z")
 
 def code_objections(asked: Asked, passages: Sequence[str]) -> list[Objection]:
     """Return the claim's codes such as q3 or b12 that the evidence has with another number only."""
+    claimed = dict.fromkeys(word for word, _ in asked.words[:_MOST_WORDS] if _CODE.match(word))
+    if not claimed:
+        return []
+    told: dict[str, set[str]] = {}
+    for passage in passages:
+        for word in vocabulary(passage):
+            if match := _CODE.match(word):
+                told.setdefault(match.group(1), set()).add(word)
     found: list[Objection] = []
-    for word, _ in asked.words:
-        code = _CODE.match(word)
-        if code is None:
-            continue
-        told = {other for passage in passages for other in vocabulary(passage) if other.startswith(code.group(1))}
-        codes = sorted(other for other in told if (same := _CODE.match(other)) and same.group(1) == code.group(1))
-        if word not in told and codes:
-            reason = f"the evidence does not have “{word}”; it has “{codes[0]}”"
+    for word in claimed:
+        others = told.get(_letters_of(word), set())
+        if others and word not in others:
+            reason = f"the evidence does not have “{word}”; it has “{min(others)}”"
             found.append(Objection("number", reason, is_decisive=True))
     return found
+
+
+_MOST_WORDS = 2000
+
+
+def _letters_of(code: str) -> str:
+    match = _CODE.match(code)
+    return match.group(1) if match else ""
 
 
 def flip_objections(asked: Asked, passage: str) -> list[Objection]:

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from spancheck_pipeline.grading.support.polarity import opposite_of, turns_unspaced, unspaced_opposites
+from spancheck_pipeline.grading.support.polarity import opposite_of, ordered_stems, turns_unspaced, unspaced_opposites
 from spancheck_pipeline.grading.support.reading import Asked, Reading, Sentence
 
 _NEAR = 3
 """Content words to each side that are a word's neighbours."""
 _SAME = 0.6
 """Smallest share of a claim's words in a sentence that may contradict it."""
-_MAX_SENTENCES = 200
+_MAX_SENTENCES = 20
 """Sentences of the evidence that hold a word and are looked at."""
+
+
+MOST_SENTENCES = 40
+"""Sentences of a claim that are looked at; no prose claims more at once."""
 
 
 class Flip(NamedTuple):
@@ -32,7 +36,7 @@ class Flip(NamedTuple):
 def flips(asked: Asked, reading: Reading) -> tuple[Flip, ...]:
     """Return the flips between a claim and a passage that holds most of its words."""
     found: list[Flip] = []
-    for sentence in asked.sentences:
+    for sentence in asked.sentences[:MOST_SENTENCES]:
         found += _negations(sentence, reading)
         found += _opposites(sentence, reading)
     return (*found, *_unspaced(asked, reading))
@@ -54,7 +58,9 @@ def _negations(claim: Sentence, reading: Reading) -> list[Flip]:
                 if (there in told.negated) == here:
                     agreed = agreed or here
                 elif _alone(stem, here, claim, reading):
-                    flipped = flipped or Flip("negation", _said(stem, here), _said(stem, not here))
+                    flipped = flipped or Flip(
+                        "negation", _said(claim, stem, negated=here), _said(told, stem, negated=not here)
+                    )
     return [flipped] if flipped and not agreed else []
 
 
@@ -76,8 +82,10 @@ def _alone(stem: str, here: bool, claim: Sentence, reading: Reading) -> bool:
     return True
 
 
-def _said(stem: str, negated: bool) -> str:
-    return f"not {stem}…" if negated else f"{stem}…"
+def _said(sentence: Sentence, stem: str, *, negated: bool = False) -> str:
+    """Return the word of a sentence that a stem is of, as it is quoted in a reason."""
+    word = next((token for token, _ in sentence.tokens if stem in ordered_stems(token)), stem)
+    return f"not … {word}" if negated else word
 
 
 def _opposites(claim: Sentence, reading: Reading) -> list[Flip]:
@@ -95,7 +103,7 @@ def _opposites(claim: Sentence, reading: Reading) -> list[Flip]:
                 continue
             for there in _places(sentence.order, other):
                 if near & _neighbours(sentence.order, there) and (there in sentence.negated) == (at in claim.negated):
-                    return [Flip("opposite", f"{stem}…", f"{other}…")]
+                    return [Flip("opposite", _said(claim, stem), _said(sentence, other))]
     return []
 
 
@@ -110,7 +118,7 @@ def _places(order: Sequence[str], stem: str) -> list[int]:
 def _unspaced(asked: Asked, reading: Reading) -> list[Flip]:
     """Return flips in scripts without spaces: the sentence nearest to the claim turns, and the claim does not."""
     found: list[Flip] = []
-    for claim in asked.sentences:
+    for claim in asked.sentences[:MOST_SENTENCES]:
         if claim.order or not claim.stems or not reading.sentences:
             continue
         told = max(reading.sentences, key=lambda sentence: len(claim.stems & sentence.stems))

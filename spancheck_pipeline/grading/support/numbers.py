@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from spancheck_pipeline.grading.support.dates import chinese_number, dates
@@ -267,24 +269,53 @@ def _spelled(text: str) -> float:
     return total + current
 
 
-def same_value(claimed: Quantity, told: Quantity) -> bool:
-    """Say whether two quantities are equal in one of their readings, and not of different dimensions.
+class NumberIndex:
+    """The numbers of a text by value, so that a claim's number is looked up and not compared with each of them."""
 
-    A rough one may be off by a twentieth.
-    """
-    if claimed.dimension and told.dimension and claimed.dimension != told.dimension:
+    def __init__(self, told: Sequence[Quantity]) -> None:
+        entries: dict[tuple[float, str | None, bool, float], None] = {}
+        for quantity in told:
+            slack = _ROUGH if quantity.is_rough else 0.0
+            for value in quantity.values:
+                entries[value, quantity.dimension, False, slack] = None
+            for value in _before_unit(quantity):
+                entries[value, quantity.dimension, True, slack] = None
+        self._entries = sorted(entries, key=lambda entry: (entry[0], str(entry[1]), entry[2]))
+        self._values = [entry[0] for entry in self._entries]
+
+    def has(self, claimed: Quantity) -> bool:
+        """Say whether a quantity stands in the text in one of its readings, in the same dimension or without one.
+
+        A rough one, here or there, may be off by a twentieth. Where only one side has a unit, the number before the
+        unit counts.
+        """
+        return any(self._has(value, claimed, is_before_unit=False) for value in claimed.values) or any(
+            self._has(value, claimed, is_before_unit=True) for value in _before_unit(claimed)
+        )
+
+    def _has(self, value: float, claimed: Quantity, *, is_before_unit: bool) -> bool:
+        own = _ROUGH if claimed.is_rough else _EXACT
+        reach = abs(value) * _ROUGH / (1 - _ROUGH) + _EXACT
+        low, high = bisect_left(self._values, value - reach), bisect_right(self._values, value + reach)
+        for told, dimension, told_before_unit, slack in islice(self._entries, low, min(high, low + _MOST_NEAR)):
+            if abs(told - value) > max(own, slack, _EXACT) * max(abs(told), abs(value)):
+                continue
+            if is_before_unit or told_before_unit:
+                if is_before_unit != told_before_unit and (claimed.dimension is None or dimension is None):
+                    return True
+            elif claimed.dimension == dimension or claimed.dimension is None or dimension is None:
+                return True
         return False
-    slack = 0.05 if claimed.is_rough or told.is_rough else 1e-9
-    return any(
-        abs(left - right) <= slack * max(abs(left), abs(right))
-        for left in _plain_values(claimed, told)
-        for right in _plain_values(told, claimed)
-    )
 
 
-def _plain_values(quantity: Quantity, other: Quantity) -> tuple[float, ...]:
-    """Return values that can be compared: where only one has a unit, the number before its unit as well."""
-    if quantity.dimension is None or other.dimension is not None or quantity.dimension.startswith("currency"):
-        return quantity.values
+_ROUGH, _EXACT = 0.05, 1e-9
+_MOST_NEAR = 500
+"""Numbers near a claimed one that are looked at."""
+
+
+def _before_unit(quantity: Quantity) -> tuple[float, ...]:
+    """Return the number before its unit: 30 of 30 days. Of money it is the amount itself."""
+    if quantity.dimension is None or quantity.dimension.startswith("currency"):
+        return ()
     match = _NUMBER.match(quantity.text)
-    return quantity.values + (_values(match) if match else ())
+    return _values(match) if match else ()

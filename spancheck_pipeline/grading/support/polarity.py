@@ -17,6 +17,8 @@ _NOT_REALLY = frozenset(
     {("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely"), ("no", "matter"), ("not", "least")}
 )
 _BREAK = re.compile(r"[,;:.!?()\"]|\bbut\b|\band\b|\baber\b|\bmais\b|\bpero\b|\bно\b")
+_LONGEST = 400
+"""Content words of a sentence that are read in order; a longer one is no prose."""
 _REACH = 3
 """Content words that a negation reaches in its clause."""
 _UNSPACED = re.compile(r"[不没沒无無未非别勿]|ない|ません|ぬ|ไม่")
@@ -40,7 +42,9 @@ def content_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tupl
             if (token, following) not in _NOT_REALLY and not _is_number_sign(token, following):
                 reach = _REACH
             continue
-        for stem_ in _stems_and_opposites(token):
+        if len(stems) >= _LONGEST:
+            break
+        for stem_ in ordered_stems(token):
             if reach:
                 turned.add(len(stems))
                 reach -= 1
@@ -50,7 +54,7 @@ def content_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tupl
     return tuple(stems), frozenset(turned)
 
 
-def _stems_and_opposites(token: str) -> Iterable[str]:
+def ordered_stems(token: str) -> Iterable[str]:
     """Return a word's stem, also of one that only holds a sentence together, if it has an opposite: before, after."""
     if is_no_space(token[0]):
         return ()

@@ -6,13 +6,16 @@ Each part is read when it is first asked for and kept, because a passage comes b
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import islice
 
-from spancheck_pipeline.evidence.text import fold, is_no_space, remember, sentences, words
+from spancheck_pipeline.evidence.text import fold, is_no_space, remember, sentences, word_starts
 from spancheck_pipeline.grading.support.content import stems_of
 from spancheck_pipeline.grading.support.dates import Dated, dates
 from spancheck_pipeline.grading.support.names import initials_of, names
-from spancheck_pipeline.grading.support.numbers import Quantity, quantities
+from spancheck_pipeline.grading.support.numbers import NumberIndex, Quantity, quantities
 from spancheck_pipeline.grading.support.polarity import content_in_order
 
 _CACHE_CHARS = 4_000_000
@@ -49,7 +52,7 @@ def read(text: str) -> Reading:
     for index, span in enumerate(sentences(text)):
         original = text[span.start : span.end]
         folded = fold(original).text
-        tokens = tuple((word.text, word.start) for word in words(folded))
+        tokens = tuple(word_starts(folded))
         stems = frozenset(stems_of(token for token, _ in tokens))
         order, negated = content_in_order(folded, tokens)
         result.append(Sentence(original, folded, tokens, stems, order, negated))
@@ -72,6 +75,12 @@ def vocabulary(text: str) -> frozenset[str]:
 def numbers_in(text: str) -> tuple[Quantity, ...]:
     """Return the numbers of a text."""
     return tuple(quantity for sentence in read(text).sentences for quantity in quantities(sentence.text))
+
+
+@remember(_CACHE_CHARS)
+def number_index(text: str) -> NumberIndex:
+    """Return the numbers of a text, ready to be looked up."""
+    return NumberIndex(numbers_in(text))
 
 
 @remember(_CACHE_CHARS)
@@ -106,6 +115,15 @@ class Asked:
         return not (self.stems or self.quantities or self.dates)
 
 
+def _lies_in(place: int, ranges: list[tuple[int, int]]) -> bool:
+    """Say whether a place lies in one of some sorted ranges that do not overlap."""
+    at = bisect_right(ranges, (place, sys.maxsize)) - 1
+    return at >= 0 and ranges[at][1] > place
+
+
+_MOST = 512
+"""Different words, numbers, dates or names of a claim that are checked, the first ones; no prose claims more."""
+
 _FRAME = re.compile(
     r"\b(?:(?:based|depending) (?:up)?on|according to|as (?:per|stated in|mentioned in|described in)|per|in|from) "
     r"(?:the |this |these |your )?(?:(?:given|provided|retrieved|available|above) )?"
@@ -125,23 +143,19 @@ def ask(claim: str) -> Asked:
     said_words: list[tuple[str, tuple[str, ...]]] = []
     for sentence in reading.sentences:
         found, when = quantities(sentence.text), dates(sentence.text)
-        taken = [(item.start, item.end) for item in found if item.end] + [(item.start, item.end) for item in when]
-        loose = [
-            token
-            for token, start in sentence.tokens
-            if is_no_space(token[0]) or not any(begin <= start < end for begin, end in taken)
-        ]
+        taken = sorted((item.start, item.end) for item in (*found, *when) if item.end)
+        loose = [token for token, start in sentence.tokens if is_no_space(token[0]) or not _lies_in(start, taken)]
         said_words += [(token, its) for token in loose if (its := tuple(stems_of((token,))))]
         numbers += [item for item in found if item.end]
         dated += when
     named = dict.fromkeys(name for sentence in reading.sentences for name in names(sentence.original))
-    stems = frozenset(stem for _, found_stems in said_words for stem in found_stems)
+    stems = dict.fromkeys(stem for _, found_stems in said_words for stem in found_stems)
     return Asked(
         text=claim,
         sentences=reading.sentences,
-        stems=stems,
-        quantities=tuple(numbers),
-        dates=tuple(dated),
-        names=tuple(named),
+        stems=frozenset(islice(stems, _MOST)),
+        quantities=tuple(numbers[:_MOST]),
+        dates=tuple(dated[:_MOST]),
+        names=tuple(islice(named, _MOST)),
         words=tuple(said_words),
     )

@@ -1,0 +1,84 @@
+"""What personal data looks like: linear patterns, and the words that announce it.
+
+The words are data (``pii_cues.toml``); what a candidate really is, is decided in ``pii.py``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import re2
+
+
+def compiled(pattern: str) -> Any:
+    """Return an RE2 pattern, compiled without a word on standard error."""
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+_LOCAL = r"\p{Latin}\p{Cyrillic}\p{Greek}\p{Arabic}\p{Hebrew}\p{Devanagari}"
+_AT, _DOT = r"(?:@|\s?[(\[](?:at|@)[)\]]\s?)", r"(?:\.|\s?[(\[](?:dot|\.)[)\]]\s?)"
+EMAIL = compiled(rf"[{_LOCAL}\pN._%+'-]+{_AT}(?:[\pL\pN-]+{_DOT})+[{_LOCAL}][{_LOCAL}]+")
+IBAN = compiled(r"\b[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,4})?\b")
+IPV4 = compiled(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
+IPV6 = compiled(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}")
+NUMBER = compiled(r"\+?[(]?\d(?:[ \x{a0}.()/-]{0,2}\d){6,24}")
+DATE = compiled(
+    r"(?:19|20)\d{2}[-./](?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])(?:\D.*)?|"
+    r"(?:0?[1-9]|[12]\d|3[01])[-./](?:0?[1-9]|[12]\d|3[01])[-./](?:19|20)\d{2}(?:\D.*)?"
+)
+US_PHONE = compiled(r"(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}")
+CARD_PLAN = compiled(
+    r"(?:4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|5\d\d)\d{12}|"
+    r"35\d{14}|62\d{14,17})"
+)
+CARD_GROUPS = compiled(r"\d{4}([ -])\d{4}[ -]\d{4}[ -]\d{1,7}|\d{4}[ -]\d{6}[ -]\d{4,5}")
+
+
+def _cued(names: str, after: str = "", *, before: str = r"(?i)(?:^|[^\pL])") -> Any:
+    """Compile the cues of some lists of ``pii_cues.toml``, and what must follow them."""
+    words = [cue for name in names.split() for cue in data_file("pii_cues")[name]]
+    return compiled(f"{before}(?:{'|'.join(words)}){after}")
+
+
+def _cues(name: str) -> Any:
+    """Compile the cues of one sort, and those of it that may stand inside a run of a script without spaces."""
+    words = "|".join(data_file("pii_cues")[name])
+    inside = "|".join(data_file("pii_cues").get(f"{name}_spaceless", ["[^\\x00-\\x{10FFFF}]"]))
+    return compiled(rf"(?i)(?:^|[^\pL])(?:{words})(?:$|[^\pL])|(?:{inside})")
+
+
+@cache
+def data_file(name: str) -> dict[str, Any]:
+    """Return one of the packaged data files, by its name without the ending."""
+    return tomllib.loads((resources.files("spancheck_pipeline.grading") / f"{name}.toml").read_text("utf-8"))
+
+
+NOT_TLD = frozenset(data_file("pii_cues")["file_endings"])
+PHONE_CUES, OTHER_CUES, IP_CUES = _cues("phone"), _cues("other"), _cues("address")
+VERSION_CUES = _cued("version", r"\s*$")
+_STREET, _STREET_BEFORE = ("|".join(data_file("pii_cues")[name]) for name in ("street", "street_before"))
+_NUMBER_OF = r"\d[\pL\d/-]{0,5}"
+HOME = _cued(
+    "home",
+    rf" (?:[\pL\d.,'-]+ ){{0,6}}?(?:{_NUMBER_OF},? (?:[\pL.'-]+ ){{0,4}}?(?:{_STREET})|"
+    rf"{_NUMBER_OF},? (?:{_STREET_BEFORE})(?: [\pL.'-]+){{1,3}}|"
+    rf"(?:{_STREET}) {_NUMBER_OF}|(?:{_STREET_BEFORE}) (?:[\pL.'-]+,? ){{1,4}}?{_NUMBER_OF}))(?:$|[^\pL\d])",
+    before="(?i)(",
+)
+BIRTH = _cued(
+    "birth",
+    r"\W{0,4}(?:is |ist |est |es |è |é )?"
+    r"(?:\d{1,4}[./年년-]\s?\d{1,2}[./月월-]\s?\d{1,4}[日일]?|\d{1,2}\.? \pL{3,12}\.? \d{4}|\pL{3,12} \d{1,2},? \d{4})",
+    before="(?i)",
+)
+PASSPORT = _cued(
+    "passport",
+    r"[\s:]*(?:no\.?|nr\.?|number|nummer|num[eé]ro|número|n[°ºo]\.?|号码|番号|번호)?[\s:]*(?:is |ist )?"
+    r"([A-Z]{0,2}\d{6,9}[A-Z]?)\b",
+    before="(?i)",
+)

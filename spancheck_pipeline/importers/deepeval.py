@@ -1,0 +1,58 @@
+"""DeepEval: datasets of test cases (``EvaluationDataset.save_as``), and saved test runs (``.latest_test_run.json``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from spancheck_pipeline.importers.documents import items_of
+from spancheck_pipeline.importers.record import Record
+from spancheck_pipeline.storage.case_rows import Report
+
+_CAMEL = {"actualOutput": "actual_output", "expectedOutput": "expected_output", "retrievalContext": "retrieval_context"}
+"""A saved test run's spelling → the test case's own."""
+
+
+def read(path: Path, report: Report) -> Iterator[Record]:
+    """Yield the test cases of a file. ``context`` is the ideal one, not what was retrieved, and is left to ``meta``."""
+    for item in items_of(path, report, _test_cases):
+        case = {_CAMEL.get(name, name): value for name, value in item.value.items()}
+        if "input" not in case:
+            fix = "conversational test cases cannot be imported; export single-turn ones"
+            report.add(f"{item.where}: has no 'input'", line=item.line, fix=fix)
+            continue
+        answer = case.get("actual_output")
+        seconds = case.get("completion_time", case.get("completionTime"))
+        yield Record(
+            case={
+                "input": case["input"],
+                "id": case.get("name") or None,
+                "expected": case.get("expected_output"),
+                "meta": {"ideal_context": case["context"]} if case.get("context") else None,
+            },
+            output={"answer": answer, "contexts": _passages(case.get("retrieval_context"))} if answer is not None else None,
+            error=None if answer is not None else "the test case has no actual_output",
+            error_class="NoRecordedAnswer",
+            latency_ms=seconds * 1000 if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None,
+            where=item.where,
+            line=item.line,
+            source=item.value,
+        )
+
+
+def _test_cases(document: Any) -> list[Any] | None:
+    if isinstance(document, Mapping):
+        document = document.get("testRunData", document)
+        for name in ("testCases", "test_cases", "goldens"):
+            if isinstance(document.get(name), list):
+                return list(document[name])
+        return None
+    return document if isinstance(document, list) else None
+
+
+def _passages(value: Any) -> list[Any] | None:
+    """Return the retrieved texts; a CSV cell joins them with ``|``."""
+    if isinstance(value, str):
+        return value.split("|") if value else None
+    return value if isinstance(value, list) else None

@@ -1,0 +1,167 @@
+"""A decision and its comparisons as Markdown, for a step summary or a comment on a pull request.
+
+Ids, error names and reasons may hold anything: they are written so that no character of theirs is read as Markdown,
+HTML, a link or a mention. Texts of cases and answers do not stand here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from spancheck_pipeline.decision.comparison import ComparisonDocument, Difference
+from spancheck_pipeline.decision.difference import DifferenceDocument, difference_of
+from spancheck_pipeline.decision.gate import GateDecision
+from spancheck_pipeline.decision.rule import Answer, RuleResult
+
+_MARKS: Final = {
+    Answer.PASS: "✅ PASS",
+    Answer.FAIL: "❌ FAIL",
+    Answer.NOT_MEASURED: "⚠️ NOT MEASURED",
+    Answer.INCONCLUSIVE: "❔ INCONCLUSIVE",
+}
+_KINDS: Final = {"release": "the release baseline", "last_good": "the last good run", "given": "the baseline"}
+_SHOWN_IDS: Final = 20
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_LIST = re.compile(r"[-+=]|\d{1,9}[.)]")
+_SPECIAL = re.compile(r"[^\w .,;:()%=+–−-]|_|(?<=\w)[.:](?=\S)", re.ASCII)
+"""What is written as a character reference: all that may mean something, and dots and colons inside words (links)."""
+
+
+def text(value: str) -> str:
+    r"""Return a text of which every character stands for itself in GitHub's Markdown, on one line.
+
+    >>> text("a|b<i> @team")
+    'a&#124;b&#60;i&#62; &#64;\u2060team'
+    """
+    plain = _CONTROL.sub(_escape, value).strip()
+    if is_list := _LIST.match(plain):
+        # A line may begin with what would be a list.
+        mark = is_list.end() - 1
+        return plain[:mark] + _reference_of(plain[mark]) + _SPECIAL.sub(_reference, plain[mark + 1 :])
+    return _SPECIAL.sub(_reference, plain)
+
+
+def code(value: str) -> str:
+    """Return an id or a name as code. A code span has no way to hold any text whatever; this tag has."""
+    return f"<code>{text(value)}</code>"
+
+
+def decision_markdown(decision: GateDecision, comparisons: Sequence[ComparisonDocument] = ()) -> str:
+    """Return what a gate said, rule by rule, and how the run compares with each baseline."""
+    where = " · ".join(
+        text(part) for part in (decision.suite, decision.config, decision.date or decision.run_id) if part
+    )
+    strict = " (strict: this blocks)" if decision.is_strict and decision.answer is Answer.INCONCLUSIVE else ""
+    lines = [f"## {_MARKS[decision.answer]} — {where}{strict}", "", *_rules(decision.rules)]
+    for comparison in comparisons:
+        lines += ["", *_comparison(difference_of(comparison), level=3)]
+    return "\n".join(lines) + "\n"
+
+
+def difference_markdown(difference: DifferenceDocument) -> str:
+    """Return a comparison of two runs with its tests."""
+    return "\n".join(_comparison(difference, level=2)) + "\n"
+
+
+def _rules(rules: Sequence[RuleResult]) -> Iterator[str]:
+    yield "| rule | answer | wanted | observed | why |"
+    yield "|---|---|--:|--:|---|"
+    for rule in rules:
+        yield _row(
+            code(rule.rule),
+            _MARKS[rule.answer],
+            _number(rule.threshold),
+            _number(rule.observed),
+            text(rule.reason),
+        )
+
+
+def _comparison(difference: DifferenceDocument, *, level: int) -> Iterator[str]:
+    comparison = difference.comparison
+    baseline = comparison.baseline
+    yield f"{'#' * level} Against {_KINDS[comparison.baseline_kind]} {code(baseline.date or baseline.run_id)}"
+    yield ""
+    if comparison.not_comparable:
+        yield "Not comparable:"
+        yield ""
+        yield from (f"- {text(reason)}" for reason in comparison.not_comparable)
+        return
+    yield "| grader | baseline | run | difference | 95 % | newly failing | newly passing | p (Holm) | would have seen |"
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+    for name, figures in comparison.graders.items():
+        test = difference.tests.get(name)
+        yield _row(
+            code(name),
+            _percent(figures.baseline_rate),
+            _percent(figures.candidate_rate),
+            _points(figures.difference.value),
+            _interval(figures.difference),
+            str(figures.n_newly_failing),
+            str(figures.n_newly_passing),
+            f"{test.p_adjusted:.2g}" + (" **worse**" if test.is_worse else "") if test else "–",
+            "–" if test is None or test.detectable_drop is None else f"≥ {_points(test.detectable_drop, sign='')}",
+        )
+    yield ""
+    yield f"{comparison.n_shared} questions are shared; each row counts those that both runs measured."
+    yield from _ids(comparison)
+
+
+def _ids(comparison: ComparisonDocument) -> Iterator[str]:
+    lists = {
+        f"{what} ({name})": ids
+        for name, figures in comparison.graders.items()
+        for what, ids in (
+            ("newly failing", figures.newly_failing_case_ids),
+            ("newly passing", figures.newly_passing_case_ids),
+            ("no longer measured", figures.newly_unmeasured_case_ids),
+        )
+    }
+    lists |= {
+        "added": comparison.added_case_ids,
+        "removed": comparison.removed_case_ids,
+        "reworded": comparison.reworded_case_ids,
+        "relabelled": comparison.relabelled_case_ids,
+    }
+    shown = {what: ids for what, ids in lists.items() if ids}
+    if shown:
+        yield ""
+    for what, ids in shown.items():
+        more = f" and {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else ""
+        yield f"- {text(what)}: {', '.join(map(code, ids[:_SHOWN_IDS]))}{more}"
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.6g}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _points(value: float | None, *, sign: str = "+") -> str:
+    return "–" if value is None else f"{value * 100:{sign}.1f} points"
+
+
+def _interval(difference: Difference) -> str:
+    if difference.low is None or difference.high is None:
+        return "–"
+    return f"{difference.low * 100:+.1f} – {difference.high * 100:+.1f}"
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match.group().encode("unicode_escape").decode()
+
+
+def _reference(match: re.Match[str]) -> str:
+    """Return a character's reference; after @ and # a joiner, for mentions are looked for in the rendered text too."""
+    return _reference_of(match.group())
+
+
+def _reference_of(character: str) -> str:
+    return f"&#{ord(character)};" + ("\u2060" if character in "@#" else "")

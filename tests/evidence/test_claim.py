@@ -1,0 +1,85 @@
+"""Which words of an answer a citation is for."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spancheck_pipeline.evidence.citation import Citation
+from spancheck_pipeline.evidence.claim import claim_of, claim_spans, marked_claims
+from spancheck_pipeline.evidence.run import Context
+
+ANSWER = "Notice is 30 days. Rent is due monthly. Pets are allowed."
+
+
+def carried(answer, **fields):
+    contexts = fields.pop("contexts", ())
+    split = fields.pop("split", True)
+    claim = claim_of(Citation(**fields), answer, contexts=contexts, split=split)
+    return claim.text, claim.basis
+
+
+def test_what_the_producer_says_comes_first():
+    assert carried(ANSWER, claim="Rent is due monthly.", answer_start=0, answer_end=18) == (
+        "Rent is due monthly.",
+        "explicit",
+    )
+
+
+def test_offsets_come_next():
+    assert carried(ANSWER, quote="notice of 30 days", answer_start=19, answer_end=39) == (
+        "Rent is due monthly.",
+        "offsets",
+    )
+
+
+def test_an_insertion_point_stands_for_its_sentence():
+    assert carried(ANSWER, source_id="a", answer_start=39) == ("Rent is due monthly.", "offsets")
+
+
+def test_markers_come_next():
+    answer = "Notice is 30 days [2]. Rent is due monthly [1]."
+    contexts = [Context(source_id="lease"), Context(source_id="annex")]
+    assert carried(answer, source_id="annex", contexts=contexts) == ("Notice is 30 days.", "marker")
+
+
+def test_else_the_sentence_that_is_nearest_to_the_quote():
+    assert carried(ANSWER, quote="rent shall be due monthly") == ("Rent is due monthly.", "nearest")
+
+
+def test_else_the_whole_answer():
+    assert carried(ANSWER, quote="rent shall be due monthly", split=False) == (ANSWER, "answer")
+
+
+def runs(answer):
+    return [
+        ([name for marker in found.markers for name in marker.ids], answer[found.claim.start : found.claim.end])
+        for found in marked_claims(answer)
+    ]
+
+
+def test_a_run_of_markers_is_for_the_words_before_it():
+    assert runs("Rent is 5 [1][2], fees are 6 [3]. Late fees apply.[4]") == [
+        (["1", "2"], "Rent is 5"),
+        (["3"], "fees are 6"),
+        (["4"], "Late fees apply.[4]"),
+    ]
+
+
+def test_a_marker_that_opens_its_sentence_is_for_that_sentence():
+    assert runs("According to [1], rent is due monthly.") == [(["1"], "According to [1], rent is due monthly.")]
+
+
+def test_a_marker_may_enclose_its_claim():
+    assert runs('So <cite id="s">rent is due</cite> now.') == [(["s"], "rent is due")]
+
+
+def test_headings_questions_and_lead_ins_claim_nothing():
+    answer = "# Rent\nHere are the terms:\n- Rent is due monthly.\n- Notice is 30 days.\nAnything else?"
+    assert [answer[s.start : s.end] for s in claim_spans(answer)] == ["- Rent is due monthly.", "- Notice is 30 days."]
+
+
+@given(st.text(st.sampled_from("ab. []123\n¹,<>"), max_size=60), st.integers(0, 70))
+def test_a_claim_lies_in_the_answer(answer, at):
+    for fields in ({"quote": "a b c"}, {"source_id": "1"}, {"answer_start": at, "answer_end": at + 3}):
+        claim = claim_of(Citation(**fields), answer)
+        assert claim.start is not None
+        assert 0 <= claim.start <= claim.end <= len(answer)
