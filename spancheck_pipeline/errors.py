@@ -16,6 +16,7 @@ not errors, and live with the nouns they describe.
     │   └── LockedError          somebody else captures this partition            exit 2
     ├── CaptureRefusedError      a capture that would break "one run per partition"  exit 2
     ├── PromotionRefusedError    a run that its gate does not let pass            exit 1
+    ├── BudgetError              a run that would spend, or spent, what it may    exit 2
     ├── StepFailedError          a step of a Dagster run could not run            exit 2
     └── NotComparableError       two runs that cannot be compared                 exit 3
 """
@@ -141,6 +142,10 @@ class PromotionRefusedError(SpancheckError):
             f"{place}: the gate says {answer} ({', '.join(self.rules)}), so that this run does not become the last good "
             "one; look at the rules' reasons (spancheck gate)"
         )
+
+
+class BudgetError(SpancheckError):
+    """A run that would spend more than its suite allows, or has spent it; what was captured is kept."""
 
 
 class StepFailedError(SpancheckError):

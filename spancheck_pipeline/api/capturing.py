@@ -6,11 +6,12 @@ Calling and journaling live in ``capture`` and ``storage/journal.py``; what a ca
 from __future__ import annotations
 
 import datetime as dt
+import math
 import platform
 import subprocess
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,14 @@ from typing import Literal
 
 from spancheck_pipeline import __version__
 from spancheck_pipeline.api.snapshot import read_snapshot
+from spancheck_pipeline.api.spending import spending_of
 from spancheck_pipeline.capture.engine import CaptureSummary, Progress, run_capture
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.decision.suite import Suite
-from spancheck_pipeline.errors import CaptureRefusedError, MissingDataError
+from spancheck_pipeline.errors import BudgetError, CaptureRefusedError, MissingDataError
 from spancheck_pipeline.evidence.case import Case, dataset_digest
-from spancheck_pipeline.evidence.run import CapturedRow, Manifest, Usage
+from spancheck_pipeline.evidence.run import CapturedRow, Manifest, Prices, Usage, cost_usd
+from spancheck_pipeline.grading.grader import Grader, spec_of
 from spancheck_pipeline.storage.journal import FileJournal, Journal, JournalHeader, questions_digest
 from spancheck_pipeline.storage.lock import PartitionLock
 from spancheck_pipeline.storage.store import Night, Place, Published, Store
@@ -66,6 +69,7 @@ def capture_place(
     *,
     mode: Mode = "capture",
     config: str | None = None,
+    graders: Sequence[Grader] = (),
     now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
     on_progress: Callable[[Progress], None] | None = None,
     contain: Contain | None = None,
@@ -73,12 +77,15 @@ def capture_place(
     """Call the target for every case × epoch of a place that is not captured yet, and publish the captured run.
 
     A captured place is re-used as it is: ``load_target`` is not even called. ``recapture`` calls for every case and
-    supersedes; ``retry_errors`` calls for the rows that failed. A capture that was killed resumes from its journal.
+    supersedes; ``retry_errors`` calls for the rows that failed. A capture that was killed resumes from its journal. The
+    specs of ``graders`` are noted in the manifest; nothing is graded here.
 
     Raises:
         LockedError: when another process captures this place.
         CaptureRefusedError: when what is stored was made by another target version.
         MissingDataError: for ``retry_errors`` on a place that was never captured.
+        BudgetError: before the first call when the run is expected to cost more than the suite's budget, and after the
+            answer that went beyond it; what was captured is kept, and a higher budget resumes it.
     """
     if mode == "capture" and store.exists(place, CAPTURED_RUN):
         return _reused(store, place)
@@ -96,20 +103,38 @@ def capture_place(
         with contain(folder / "target_output.log") if contain else nullcontext():
             header = _header(place, suite, cases, target, mode=mode, base=base, config=config, now=now())
             journal = FileJournal(folder / f"{mode}.jsonl", header, set_aside_other=mode == "recapture")
+            failed = base.failed if base and mode == "retry_errors" else None
             try:
+                spending = spending_of(store, place, suite, cases, journal, retried=failed)
                 summary = run_capture(
                     cases,
                     target,
                     settings=suite.target,
                     epochs=suite.epochs,
                     journal=journal,
-                    keys=base.failed if base and mode == "retry_errors" else None,
+                    keys=failed,
                     on_progress=on_progress,
+                    stop=spending.add if spending else None,
                 )
+            except BudgetError:
+                # Nothing is begun where nothing was called: fewer epochs or cases are another capture, not a resumed one.
+                journal.close() if journal.recorded_keys() else journal.discard()
+                raise
             except BaseException:
                 journal.close()
                 raise
-        return _publish(store, place, suite, cases, journal, base=base, summary=summary, config=config, now=now())
+        return _publish(
+            store,
+            place,
+            suite,
+            cases,
+            journal,
+            base=base,
+            summary=summary,
+            config=config,
+            graders=graders,
+            now=now(),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +205,7 @@ def _publish(
     base: _Base | None,
     summary: CaptureSummary,
     config: str | None,
+    graders: Sequence[Grader],
     now: dt.datetime,
 ) -> Captured:
     """Write the captured run from the journal, then let the journal go."""
@@ -190,9 +216,9 @@ def _publish(
     snapshot = store.open(place, CASES)
 
     def manifest(_revision: int, _digest: str) -> dict[str, object]:
-        return tally.manifest(header, suite, cases, config=config, finished_at=max(now, header.started_at)).model_dump(
-            mode="json"
-        )
+        finished_at = max(now, header.started_at)
+        manifest = tally.manifest(header, suite, cases, config=config, graders=graders, finished_at=finished_at)
+        return manifest.model_dump(mode="json")
 
     published = store.publish(
         place,
@@ -261,13 +287,15 @@ def manifest_of(
     tally = Tally()
     for _ in tally.counting(rows):
         pass
-    return tally.manifest(header, suite, cases, config=config, finished_at=finished_at)
+    return tally.manifest(header, suite, cases, config=config, graders=graders, finished_at=finished_at)
 
 
 class Tally:
     """Counts for the manifest, taken while the rows stream by."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: Prices) -> None:
+        self._prices = prices
+        self.costs: list[float] = []
         self.n_rows = 0
         self.n_answered = 0
         self.attempts = 0
@@ -292,6 +320,9 @@ class Tally:
             self.errors[row.error_class or "Error"] += 1
             return
         self.n_answered += 1
+        cost = cost_usd(row.output, self._prices)
+        if cost is not None:
+            self.costs.append(cost)
         if row.output.finish_reason:
             self.finish_reasons[row.output.finish_reason] += 1
         if row.output.served_model:
@@ -310,6 +341,7 @@ class Tally:
         cases: tuple[Case, ...],
         *,
         config: str | None,
+        graders: Sequence[Grader],
         finished_at: dt.datetime,
     ) -> Manifest:
         """Return the manifest of the run whose rows were counted."""
@@ -321,6 +353,7 @@ class Tally:
             config=config,
             dataset_digest=dataset_digest(cases),
             n_cases=len(cases),
+            criteria=dict(sorted(Counter(criterion.id for case in cases for criterion in case.criteria).items())),
             epochs=header.epochs,
             target=header.target,
             settings={
@@ -344,6 +377,9 @@ class Tally:
             tokens=dict(sorted(self.tokens.items())),
             served_models=dict(sorted(self.models.items())),
             versions={name: tuple(sorted(found)) for name, found in sorted(self.versions.items())},
+            cost_usd=math.fsum(self.costs) if self.costs and len(self.costs) == self.n_answered else None,
+            n_unpriced=self.n_answered - len(self.costs),
+            graders={grader.name: spec_of(grader).as_dict() for grader in graders},
         )
 
 

@@ -95,7 +95,7 @@ def evaluate(  # noqa: PLR0917 - the earlier library's signature
         results.append(CaseResult.of(case, row, grade_case(case, row, checked)))
         if on_case is not None:
             on_case(results[-1])
-    manifest = manifest_of(header, settings, asked, rows, finished_at=dt.datetime.now(dt.UTC))
+    manifest = manifest_of(header, settings, asked, rows, graders=checked, finished_at=dt.datetime.now(dt.UTC))
     return Run(
         results,
         manifest=manifest,

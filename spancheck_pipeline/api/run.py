@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from spancheck_pipeline import __version__
 from spancheck_pipeline.api.facts import row_facts_of
 from spancheck_pipeline.decision.audit import AuditHead, AuditLog, AuditRecord, AuditScore, as_document
-from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun
+from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, ComparisonDocument
 from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
 from spancheck_pipeline.decision.figures import ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
@@ -357,6 +357,7 @@ class Run:
         pricing: Pricing | None = None,
         verify_citations: bool = True,
         decision: GateDecision | None = None,
+        comparisons: Sequence[ComparisonDocument] = (),
     ) -> dict[str, Any]:
         """Return the run as an audit log document (schema 2.0), and write it where a path is given.
 
@@ -375,6 +376,7 @@ class Run:
             manifest=self.manifest,
             decision=decision,
             summary=self._scorecard(prices),
+            comparisons=tuple(comparisons),
             graders=self.specs,
         )
         document = as_document(head, (self._record(result, prices) for result in self.results))

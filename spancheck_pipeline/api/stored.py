@@ -43,7 +43,17 @@ def run_place(
             target = load_target()
         load = lambda: target  # noqa: E731 - the loader of one target
     snapshot_cases(store, place, cases)
-    capture_place(store, place, suite, load, mode=mode, config=config, on_progress=on_progress, contain=contain)
+    capture_place(
+        store,
+        place,
+        suite,
+        load,
+        mode=mode,
+        config=config,
+        graders=graders,
+        on_progress=on_progress,
+        contain=contain,
+    )
     return grade_place(store, place, suite, graders, decided_by=decided_by, config=config, contain=contain)
 
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from spancheck_pipeline.clients.target import LoadedTarget
+    from spancheck_pipeline.errors import SpancheckError
     from spancheck_pipeline.evidence.case import Case
+    from spancheck_pipeline.evidence.run import CapturedRow
     from spancheck_pipeline.storage.journal import Journal, Key
 
 STOP_S: Final = 15.0
@@ -76,22 +78,32 @@ def run_capture(
     journal: Journal,
     keys: AbstractSet[Key] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    stop: Callable[[CapturedRow], SpancheckError | None] | None = None,
     clock: Clock | None = None,
 ) -> CaptureSummary:
     """Call the target for every case × epoch that the journal has no answer for, and journal each row before it counts.
 
     Rows that failed are tried once more when all others are recorded; after that a failure is final, unless ``keys``
     asks for it. ``keys`` restricts the capture to some rows; a row that is answered is never called again. The event
-    loop runs in a thread of its own, so this may be called where another loop runs. ``on_progress`` is called there.
+    loop runs in a thread of its own, so this may be called where another loop runs. ``on_progress`` is called there, and
+    ``stop``, with every row that is recorded: once it returns an error no further call is begun, those that run are
+    finished and recorded, and the error is raised.
 
     Raises:
         CaptureRefusedError: when the journal holds answers to other questions.
         UsageError: when ``keys`` names a row that the cases do not have.
         StorageError: when the journal cannot be written; everything recorded before is kept.
+        SpancheckError: what ``stop`` returned; everything recorded is kept.
         BaseException: what interrupted it (``KeyboardInterrupt``, ``SystemExit`` on SIGTERM), after a flush.
     """
     capture = _Capture(
-        cases, target, settings=settings, journal=journal, clock=clock or SystemClock(), on_progress=on_progress
+        cases,
+        target,
+        settings=settings,
+        journal=journal,
+        clock=clock or SystemClock(),
+        on_progress=on_progress,
+        stop=stop,
     )
     capture.plan(epochs, keys)
     with _sigterm_interrupts():
@@ -109,6 +121,7 @@ class _Capture:
         journal: Journal,
         clock: Clock,
         on_progress: Callable[[Progress], None] | None,
+        stop: Callable[[CapturedRow], SpancheckError | None] | None,
     ) -> None:
         self._cases = {case.id: case for case in cases}
         self._target = target
@@ -116,6 +129,8 @@ class _Capture:
         self._journal = journal
         self._clock = clock
         self._on_progress = on_progress
+        self._stop = stop
+        self._stopped_by: SpancheckError | None = None
         self._keys: list[Key] = []
         self._kept: set[Key] = set()
         self._retries_final = False
@@ -209,15 +224,21 @@ class _Capture:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+        if self._stopped_by is not None:
+            raise self._stopped_by
 
     async def _work(self, caller: Caller, queue: Iterator[Job]) -> None:
         for job in queue:
+            if self._stopped_by is not None:
+                return
             before = self._journal.state((job.case.id, job.epoch))
             earlier = None if before is None else next(iter(self._journal.rows([(job.case.id, job.epoch)])))
             row = await caller.row(job, earlier)
             await asyncio.wrap_future(self._journal.append(row, pass_number=job.pass_number))
             self._done += before is None
             self._failed += (not row.answered) - (before is not None)
+            if self._stop is not None and self._stopped_by is None:
+                self._stopped_by = self._stop(row)
             if self._on_progress is not None:
                 self._on_progress(Progress(self._done, len(self._keys), self._failed))
 

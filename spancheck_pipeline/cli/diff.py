@@ -36,10 +36,10 @@ def diff(baseline: str, candidate: str, *, regrade: bool, as_json: bool, markdow
     from spancheck_pipeline.storage.documents import write_text
 
     environment, store = open_project()
-    runs = [load_run(environment, store, what, None) for what in (baseline, candidate)]
+    old, new = (load_run(environment, store, what, None) for what in (baseline, candidate))
     if regrade:
-        runs = regraded(environment, candidate, *runs)
-    found = difference_of(comparison(*runs, graders_at_hand(environment, candidate)))
+        old, new = regraded(environment, candidate, old, new)
+    found = difference_of(comparison(old, new, graders_at_hand(environment, candidate)))
     if as_json:
         show.print_json(found.model_dump(mode="json"))
     else:

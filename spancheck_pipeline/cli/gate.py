@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from spancheck_pipeline.api.environment import Environment
     from spancheck_pipeline.decision.comparison import ComparisonDocument
     from spancheck_pipeline.decision.gate import GateDecision
-    from spancheck_pipeline.decision.suite import GateSettings
     from spancheck_pipeline.storage.store import Store
 
     Said = tuple[GateDecision, tuple[ComparisonDocument, ...]]
@@ -128,33 +127,41 @@ def _anew(
     if regrade:
         run, *others = regraded(environment, what, run, *([other] if other else []))
         other = others[0] if others else None
-    allowed = max_regression if other else None
-    before = None if thresholds else _settings_before(environment, store, what, date, as_decided)
-    settings = settings_of(thresholds_of(thresholds), allowed)
+    settings = settings_of(thresholds_of(thresholds), max_regression if other else None)
+    comparisons: tuple[ComparisonDocument, ...] = ()
+    if other:
+        comparisons = (comparison(other, run, graders_at_hand(environment, what)),)
+    before = None if thresholds else _recorded(environment, store, what, date, as_decided)
     if before is not None:
+        decision, seen = before
         regression = settings.regression
-        if regression is not None and not max_regression:
-            regression = before.regression or regression
-        settings = before.model_copy(update={"regression": regression})
-    comparisons = (comparison(other, run, graders_at_hand(environment, what)),) if other else ()
+        if not (other or regrade):
+            regression, comparisons = decision.settings.regression, seen
+        elif regression is not None and not max_regression:
+            regression = decision.settings.regression or regression
+        settings = decision.settings.model_copy(update={"regression": regression})
     return run.decide(settings, comparisons=comparisons), comparisons
 
 
-def _settings_before(
+def _recorded(
     environment: Environment, store: Store, what: str, date: str | None, as_decided: int | None
-) -> GateSettings | None:
-    """Return the rules that a date or an audit log was decided by; None where no decision stands there."""
+) -> Said | None:
+    """Return the decision and the comparisons that stand in the record of a date or in an audit log; None without."""
     from pydantic import ValidationError
 
     from spancheck_pipeline.api.run import read_document
-    from spancheck_pipeline.decision.suite import GateSettings
+    from spancheck_pipeline.decision.comparison import ComparisonDocument
+    from spancheck_pipeline.decision.gate import GateDecision
 
     if not is_file_name(what):
-        return _stored(environment, store, what, date, as_decided)[0].settings
-    decision = read_document(Path(what)).get("decision")
+        return _stored(environment, store, what, date, as_decided)
+    document = read_document(Path(what))
+    if not document.get("decision"):
+        return None
     try:
-        return GateSettings.model_validate(decision["settings"]) if isinstance(decision, dict) else None
-    except (KeyError, ValidationError):
+        comparisons = tuple(ComparisonDocument.model_validate(item) for item in document.get("comparisons", ()))
+        return GateDecision.model_validate(document["decision"]), comparisons
+    except ValidationError:
         return None
 
 

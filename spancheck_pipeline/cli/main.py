@@ -17,10 +17,12 @@ _COMMANDS = {
     "nightly": ("Capture a suite's date once, score it, decide, write the record.", "nightly:nightly"),
     "ui": ("Open Dagster's UI on this project.", "ui:ui"),
     "run": ("Run a suite, or a cases file against a target, without Dagster.", "run:run"),
+    "plan": ("Say what a run will ask and cost, before it is begun.", "plan:plan"),
     "score": ("Show the scorecard of a date or of an audit log; grade it again if asked.", "score:score"),
     "gate": ("Decide whether a date or an audit log is good enough.", "gate:gate"),
     "diff": ("Compare two runs case by case.", "diff:diff"),
     "promote": ("Pin a date as the release baseline, or list the baselines.", "promote:promote"),
+    "import": ("Turn another tool's file of answers into a captured run.", "import_:import_"),
     "audit": ("Read and export the record of a date.", "audit:audit"),
 }
 """Command → its line of help, and where it is. The modules are imported by the command that is called."""

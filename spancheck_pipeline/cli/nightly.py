@@ -61,11 +61,7 @@ def nightly(
     if as_json:
         show.print_json(show.as_json(scorecard, decision, comparisons=comparisons, audit_log=audit_log))
     else:
-        show.print_scorecard(scorecard, None)
-        if comparisons:
-            click.echo()
-        show.print_comparisons(comparisons)
-        show.print_decision(decision)
+        show.print_scorecard(scorecard, decision, comparisons)
         click.echo(f"\naudit log: {audit_log}")
         click.echo(f"  as JSON: spancheck audit export {suite} --date {place.date} --to audit_log.json")
         click.echo("lineage and checks: spancheck ui")

@@ -75,11 +75,15 @@ def run(
         )
     audit_log = store.path(place, AUDIT_LOG)
     if out:
-        stored_run(store, place).audit_log(out, decision=decided.decision)
+        stored_run(store, place).audit_log(out, decision=decided.decision, comparisons=decided.comparisons)
     if as_json:
-        show.print_json(show.as_json(decided.scorecard, decided.decision, audit_log=str(out or audit_log)))
+        show.print_json(
+            show.as_json(
+                decided.scorecard, decided.decision, comparisons=decided.comparisons, audit_log=str(out or audit_log)
+            )
+        )
     else:
-        show.print_scorecard(decided.scorecard, decided.decision)
+        show.print_scorecard(decided.scorecard, decided.decision, decided.comparisons)
         click.echo(f"\naudit log: {out or audit_log}")
         click.echo(f"run id: {place.run_id}")
     return show.exit_code(decided.decision)

@@ -83,9 +83,9 @@ def _regrade(what: str, date: str | None, *, as_json: bool) -> int:
         store, place, loaded.suite, loaded.graders, decided_by=getpass.getuser(), note=note, contain=contained
     )
     if as_json:
-        show.print_json(show.as_json(decided.scorecard, decided.decision))
+        show.print_json(show.as_json(decided.scorecard, decided.decision, comparisons=decided.comparisons))
     else:
-        show.print_scorecard(decided.scorecard, decided.decision)
+        show.print_scorecard(decided.scorecard, decided.decision, decided.comparisons)
     return show.exit_code(decided.decision)
 
 
@@ -96,7 +96,7 @@ def _stored(what: str, date: str | None, as_decided: int | None, *, as_json: boo
     environment, store = open_project()
     head = read_head(open_audit_log(store, night(environment, what, date), as_decided=as_decided))
     if as_json:
-        show.print_json(show.as_json(head.summary, head.decision))
+        show.print_json(show.as_json(head.summary, head.decision, comparisons=head.comparisons))
     else:
-        show.print_scorecard(head.summary, head.decision)
+        show.print_scorecard(head.summary, head.decision, head.comparisons)
     return show.exit_code(head.decision)

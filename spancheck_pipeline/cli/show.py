@@ -45,8 +45,10 @@ def console() -> Console:
     return Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120, highlight=False)
 
 
-def print_scorecard(scorecard: ScorecardDocument, decision: GateDecision | None) -> None:
-    """Print the four headline figures, one row a grader, and what the gate said."""
+def print_scorecard(
+    scorecard: ScorecardDocument, decision: GateDecision | None, comparisons: Sequence[ComparisonDocument] = ()
+) -> None:
+    """Print the four headline figures, one row a grader, the runs it was compared with, and what the gate said."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -69,6 +71,9 @@ def print_scorecard(scorecard: ScorecardDocument, decision: GateDecision | None)
     if scorecard.errors:
         errors = ", ".join(f"{name} × {n}" for name, n in scorecard.errors.items())
         out.print(f"\n  [bold]errors[/bold] {escape(safe(errors))}")
+    if comparisons:
+        out.print()
+        print_comparisons(comparisons)
     if decision:
         print_decision(decision)
 
@@ -133,22 +138,22 @@ def print_difference(difference: DifferenceDocument) -> None:
     comparison = difference.comparison
     out = console()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("grader")
-    for column in ("baseline", "candidate", "difference", "95 %", "pairs", "newly failing", "newly passing"):
-        table.add_column(column, justify="right")
-    for column in ("p (Holm)", "would see"):
-        table.add_column(column, justify="right")
+    table.add_column("grader", no_wrap=True)
+    for column in ("baseline", "candidate", "points", "95 %", "pairs", "failing", "passing", "p (Holm)", "would see"):
+        table.add_column(column, justify="right", no_wrap=True)
     for name, figures in comparison.graders.items():
         test, change = difference.tests.get(name), figures.difference
-        bounds = "–" if change.low is None or change.high is None else f"{change.low:+.1%} – {change.high:+.1%}"
+        bounds = "–"
+        if change.low is not None and change.high is not None:
+            bounds = f"{change.low * 100:+.1f} … {change.high * 100:+.1f}"
         table.add_row(
             escape(safe(name)),
             *("–" if rate is None else f"{rate:.1%}" for rate in (figures.baseline_rate, figures.candidate_rate)),
-            "–" if change.value is None else f"{change.value:+.1%}",
+            "–" if change.value is None else f"{change.value * 100:+.1f}",
             bounds,
             *(str(n) for n in (figures.n_pairs, figures.n_newly_failing, figures.n_newly_passing)),
             "–" if test is None else f"{test.p_adjusted:.2g}" + (" worse" if test.is_worse else ""),
-            "–" if test is None or test.detectable_drop is None else f"≥ {test.detectable_drop * 100:.1f} points",
+            "–" if test is None or test.detectable_drop is None else f"{test.detectable_drop * 100:.1f} points",
         )
     out.print(table)
     for label, found, unit in (
@@ -161,8 +166,8 @@ def print_difference(difference: DifferenceDocument) -> None:
         shown = ", ".join(ids[:_SHOWN_IDS]) + (f" … {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else "")
         out.print(f"{escape(safe(what))}: {escape(safe(shown))}")
     out.print(
-        f"[dim]p: one-sided (worse?), adjusted over all graders. would see: the smallest drop seen four times in five; "
-        f"{difference.detect * 100:.3g} points are asked for.[/dim]"
+        "[dim]failing, passing: newly. p: one-sided (worse?), adjusted over all graders. would see: the smallest drop\n"
+        f"seen four times in five; {difference.detect * 100:.3g} points are asked for.[/dim]"
     )
 
 

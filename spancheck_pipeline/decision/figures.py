@@ -221,6 +221,9 @@ class ScorecardDocument(BaseModel):
     """``input``, ``output``, ``cached_input`` (in input), ``reasoning`` (in output)."""
     served_models: dict[str, int] = Field(default_factory=dict)
     """Answers by the model that gave them."""
+    attributions: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Why answers failed → ids of the cases: ``not_retrieved``, ``ignored``, ``invented``, ``wrongly_declined``,
+    ``wrongly_answered``, ``other``. A case stands under each reason that one of its epochs has."""
     inputs: dict[str, str] = Field(default_factory=dict)
     """Digests of what it was made from, as the caller names them."""
 

@@ -53,12 +53,14 @@ def build_scorecard(
     graders: Sequence[GraderFacts],
     case_ids: Iterable[str] = (),
     epochs: int | None = None,
+    attributions: Iterable[tuple[str, str]] = (),
     inputs: Mapping[str, str] | None = None,
 ) -> ScorecardDocument:
     """Return the scorecard of one captured run.
 
     ``case_ids`` are the cases of the snapshot and ``epochs`` what the suite asks for: a case × epoch that has no row or
-    no score is counted as unmeasured, not left out. The order of rows and scores plays no part.
+    no score is counted as unmeasured, not left out. ``attributions`` are case id and reason of answers that failed. The
+    order of rows, scores and attributions plays no part.
 
     Raises:
         ValueError: for a second row or score of one case × epoch, or a score of a grader that is not in ``graders``.
@@ -88,8 +90,16 @@ def build_scorecard(
         retries=calls.retries,
         tokens=_tokens(calls),
         served_models=dict(sorted(calls.models.items())),
+        attributions=_by_reason(attributions),
         inputs=dict(sorted((inputs or {}).items())),
     )
+
+
+def _by_reason(attributions: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    cases: dict[str, set[str]] = {}
+    for case_id, reason in attributions:
+        cases.setdefault(reason, set()).add(case_id)
+    return {reason: tuple(sorted(cases[reason])) for reason in sorted(cases)}
 
 
 def _grader_figures(facts: GraderFacts, run: RunTally) -> GraderFigures:

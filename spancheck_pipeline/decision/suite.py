@@ -221,6 +221,15 @@ class Budget(BaseModel):
     p95_latency_ms: float | None = Field(default=None, ge=0)
 
 
+class RunBudget(BaseModel):
+    """What one run may spend. It is looked at before the first call and after every answer, not by the gate."""
+
+    model_config = _STRICT
+
+    max_run_cost_usd: float | None = Field(default=None, gt=0)
+    """USD for all answers of one captured run; None is no limit."""
+
+
 class GateSettings(BaseModel):
     """Thresholds, regression tests and budgets of a suite."""
 
@@ -264,6 +273,7 @@ class Suite(BaseModel):
     target: Target
     epochs: int = Field(default=1, ge=1, le=1000)
     prices: dict[str, ModelPrice] = Field(default_factory=dict)
+    budget: RunBudget = RunBudget()
     graders: dict[Name, GraderSettings]
     """Grader name → settings. ``use`` names another measurement: a shipped grader, or ``module:attribute``."""
     gate: GateSettings = GateSettings()

@@ -175,6 +175,7 @@ def _captured_run(suite: SuiteDefs) -> dg.AssetsDefinition:
                 suite.loaded.suite,
                 suite.load_target,
                 mode=config.mode(),
+                graders=suite.loaded.graders,
                 on_progress=suite.on_progress,
                 contain=contained,
             )

@@ -223,6 +223,7 @@ def _at(answer: str, span: Span, basis: Basis) -> Claim:
     return Claim(text=_clean(answer[span.start : span.end]), start=span.start, end=span.end, basis=basis)
 
 
+@remember(1_000_000)
 def _clean(text: str) -> str:
     """Return a claim's words without markers, and without the blanks that they leave."""
     return re.sub(

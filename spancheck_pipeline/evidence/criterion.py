@@ -66,6 +66,8 @@ class CircledTarget(BaseModel):
     model_config = _STRICT
 
     circled: Words
+    region: Words | None = None
+    """Label of the question that the option is of, where several have the same one; None means anywhere."""
 
 
 Step = Annotated[str | int, Field(union_mode="left_to_right")]

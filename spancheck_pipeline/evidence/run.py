@@ -327,6 +327,8 @@ class Manifest(BaseModel):
     """Name of the suite's other configuration that ran; None for the main one."""
     dataset_digest: str
     n_cases: int
+    criteria: dict[str, int] = Field(default_factory=dict)
+    """Criterion id → cases that have one of that id."""
     epochs: int
     target: TargetFacts
     settings: dict[str, JsonValue] = Field(default_factory=dict)
@@ -351,6 +353,12 @@ class Manifest(BaseModel):
     served_models: dict[str, int] = Field(default_factory=dict)
     versions: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Every version that the target reported of its parts."""
+    cost_usd: float | None = None
+    """What all answers cost by ``prices``; None where the cost of one is not known, or nothing was answered."""
+    n_unpriced: int = 0
+    """Answers whose cost is not known."""
+    graders: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
+    """Grader → its whole spec, as the suite had it at the capture. Scores carry the spec that really made them."""
 
     @property
     def n_errors(self) -> int:

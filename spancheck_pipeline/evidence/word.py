@@ -105,6 +105,10 @@ _WORD = re.compile(
 )
 
 
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:['.&][A-Za-z0-9]+)*")
+"""The same for a text of ASCII only, where it is several times faster."""
+
+
 def is_no_space(char: str) -> bool:
     """Say whether a character is of a script that writes no space between words.
 
@@ -127,7 +131,7 @@ def words(text: str) -> tuple[Word, ...]:
     >>> [word.text for word in words("AT&T isn't 3.5 years old. 合同生效")]
     ['AT&T', "isn't", '3.5', 'years', 'old', '合同生效']
     """
-    return tuple(Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
+    return tuple(Word(match.group(), match.start(), match.end()) for match in _pattern(text).finditer(text))
 
 
 def word_starts(text: str) -> list[tuple[str, int]]:
@@ -136,7 +140,11 @@ def word_starts(text: str) -> list[tuple[str, int]]:
     >>> word_starts("thirty days")
     [('thirty', 0), ('days', 7)]
     """
-    return [(match.group(), match.start()) for match in _WORD.finditer(text)]
+    return [(match.group(), match.start()) for match in _pattern(text).finditer(text)]
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return _ASCII_WORD if text.isascii() else _WORD
 
 
 def count_words(text: str) -> int:

@@ -20,6 +20,7 @@ from spancheck_pipeline.evidence.text import (
     fold,
     fold_keeping_wraps,
     is_no_space,
+    remember,
     sentences,
     words,
 )
@@ -142,16 +143,21 @@ class Quote:
 
     @classmethod
     def of(cls, text: str) -> Quote:
-        """Return a quote made ready."""
-        raw = text.strip()
-        folded = fold(raw).text
-        parts = [part for part in _ELLIPSIS.split(raw) if part.strip()] if _ELLIPSIS.search(raw) else []
-        fragments = tuple(_bare(fold(part).text) for part in parts[: _MAX_FRAGMENTS + 1])
-        return cls(raw, folded, _bare(folded), fragments)
+        """Return a quote made ready. Kept, because a quote is graded in every epoch and every re-scoring."""
+        return _ready(text)
 
     def is_too_short(self, min_words: int) -> bool:
         """Say whether the quote has fewer words than prove anything."""
-        return count_words(self.folded) < min_words
+        return count_words(self.folded[: 40 * min_words]) < min_words and count_words(self.folded) < min_words
+
+
+@remember(1_000_000)
+def _ready(text: str) -> Quote:
+    raw = text.strip()
+    folded = fold(raw).text
+    parts = [part for part in _ELLIPSIS.split(raw) if part.strip()] if _ELLIPSIS.search(raw) else []
+    fragments = tuple(_bare(fold(part).text) for part in parts[: _MAX_FRAGMENTS + 1])
+    return Quote(raw, folded, _bare(folded), fragments)
 
 
 def _bare(folded: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from spancheck_pipeline.evidence.payloads.reading import amount
 from spancheck_pipeline.importers.documents import items_of
 from spancheck_pipeline.importers.record import Record
 from spancheck_pipeline.storage.case_rows import Report
@@ -23,18 +24,19 @@ def read(path: Path, report: Report) -> Iterator[Record]:
             report.add(f"{item.where}: has no 'input'", line=item.line, fix=fix)
             continue
         answer = case.get("actual_output")
-        seconds = case.get("completion_time", case.get("completionTime"))
+        seconds = amount(case.get("completion_time", case.get("completionTime")))
         yield Record(
             case={
                 "input": case["input"],
-                "id": case.get("name") or None,
                 "expected": case.get("expected_output"),
                 "meta": {"ideal_context": case["context"]} if case.get("context") else None,
             },
-            output={"answer": answer, "contexts": _passages(case.get("retrieval_context"))} if answer is not None else None,
+            output={"answer": answer, "contexts": _passages(case.get("retrieval_context"))}
+            if answer is not None
+            else None,
             error=None if answer is not None else "the test case has no actual_output",
             error_class="NoRecordedAnswer",
-            latency_ms=seconds * 1000 if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None,
+            latency_ms=None if seconds is None else seconds * 1000,
             where=item.where,
             line=item.line,
             source=item.value,

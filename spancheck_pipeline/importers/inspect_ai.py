@@ -1,7 +1,7 @@
 """Inspect (``inspect_ai``) evaluation logs in JSON: one sample and epoch a row.
 
-``inspect log convert --to json`` makes one of a binary ``.eval`` log. Retrieved passages have no place in a log: tools and
-solvers keep them as they like, so a column map must say where.
+``inspect log convert --to json`` makes one of a binary ``.eval`` log. Retrieved passages have no place in a log: tools
+and solvers keep them as they like, so a column map must say where.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from spancheck_pipeline.evidence.payloads.offsets import place
+from spancheck_pipeline.evidence.payloads.reading import amount, items, mapping, text, whole
+from spancheck_pipeline.evidence.word import Span
 from spancheck_pipeline.importers.documents import items_of
 from spancheck_pipeline.importers.record import Record
 from spancheck_pipeline.storage.case_rows import Report
 
-_VERSIONS = {1, 2}
+_VERSIONS = (1, 2)
 
 
 def read(path: Path, report: Report) -> Iterator[Record]:
@@ -25,11 +28,11 @@ def read(path: Path, report: Report) -> Iterator[Record]:
     for item in items_of(path, report, lambda document: _samples(document, report)):
         sample = item.value
         question, history = _question(sample.get("input"))
-        output = _mapping(sample.get("output"))
+        output = mapping(sample.get("output"))
         error = sample.get("error")
-        message = _mapping(_mapping((output.get("choices") or [{}])[0]).get("message"))
+        message = mapping(mapping(next(iter(items(output.get("choices"))), None)).get("message"))
         has_answer = error is None and bool(message)
-        seconds = output.get("time")
+        seconds = amount(output.get("time"))
         epoch = sample.get("epoch")
         target = sample.get("target")
         yield Record(
@@ -41,9 +44,9 @@ def read(path: Path, report: Report) -> Iterator[Record]:
                 "meta": sample.get("metadata") or None,
             },
             output=_output(output, message) if has_answer else None,
-            error=None if has_answer else str(_mapping(error).get("message") or "the sample has no output"),
+            error=None if has_answer else str(mapping(error).get("message") or "the sample has no output"),
             error_class="RecordedError" if error is not None else "NoRecordedAnswer",
-            latency_ms=seconds * 1000 if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None,
+            latency_ms=None if seconds is None else seconds * 1000,
             epoch=epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
             where=item.where,
             source=sample,
@@ -68,17 +71,17 @@ def _question(value: Any) -> tuple[Any, list[dict[str, str]]]:
     """Return the last thing that the user said, and the turns before it."""
     if not isinstance(value, list):
         return value, []
-    turns = [(str(_mapping(turn).get("role")), _text(_mapping(turn).get("content"))) for turn in value]
+    turns = [(str(mapping(turn).get("role")), _text(mapping(turn).get("content"))) for turn in value]
     asked = [index for index, (role, _) in enumerate(turns) if role == "user"]
     if not asked:
         return None, []
-    return turns[asked[-1]][1], [{"role": role, "text": text} for role, text in turns[: asked[-1]]]
+    return turns[asked[-1]][1], [{"role": role, "text": said} for role, said in turns[: asked[-1]]]
 
 
 def _output(output: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
-    usage = _mapping(output.get("usage"))
-    cached, written = usage.get("input_tokens_cache_read"), usage.get("input_tokens_cache_write")
-    read = usage.get("input_tokens")
+    usage = mapping(output.get("usage"))
+    cached, written = whole(usage.get("input_tokens_cache_read")), whole(usage.get("input_tokens_cache_write"))
+    read = whole(usage.get("input_tokens"))
     answer, citations, contexts = _answer(message.get("content"))
     return {
         "answer": answer,
@@ -91,7 +94,7 @@ def _output(output: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, 
             "cached_input_tokens": cached,
             "reasoning_tokens": usage.get("reasoning_tokens"),
         },
-        "finish_reason": _mapping((output.get("choices") or [{}])[0]).get("stop_reason"),
+        "finish_reason": mapping(next(iter(items(output.get("choices"))), None)).get("stop_reason"),
         "model": output.get("model") or None,
     }
 
@@ -103,30 +106,31 @@ def _answer(content: Any) -> tuple[str, list[dict[str, Any]], list[dict[str, Any
     answer = ""
     citations: list[dict[str, Any]] = []
     sources: dict[str, dict[str, Any]] = {}
-    for block in content if isinstance(content, list) else ():
-        if _mapping(block).get("type") != "text":
+    for block in items(content):
+        if block.get("type") != "text":
             continue
         piece = _text(block.get("text"))
-        for citation in block.get("citations") or ():
-            source = citation.get("url") or citation.get("title")
-            cited = citation.get("cited_text")
-            found: dict[str, Any] = {"source_id": source, "answer_start": len(answer), "answer_end": len(answer) + len(piece)}
-            if isinstance(cited, str):
-                found["quote"] = cited
-            elif isinstance(cited, list) and len(cited) == 2 and all(isinstance(at, int) for at in cited):  # noqa: PLR2004 - start and end
-                found |= {"answer_start": len(answer) + cited[0], "answer_end": len(answer) + cited[1]}
-            citations.append(found)
-            if source:
-                sources.setdefault(source, {"source_id": source, "uri": citation.get("url"), "title": citation.get("title")})
+        for citation in items(block.get("citations")):
+            url, title = text(citation.get("url")), text(citation.get("title"))
+            citations.append(_citation(citation, piece, len(answer)) | {"source_id": url or title})
+            if name := url or title:
+                sources.setdefault(name, {"source_id": name, "uri": url, "title": title})
         answer += piece
     return answer, citations, list(sources.values())
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _citation(citation: Mapping[str, Any], piece: str, at: int) -> dict[str, Any]:
+    """Return quote and offsets: a cited text is the source's words, or a range of the block that it is for."""
+    cited = citation.get("cited_text")
+    span = Span(0, len(piece))
+    flags: tuple[str, ...] = ()
+    if isinstance(cited, list) and len(cited) == 2 and all(whole(part) is not None for part in cited):  # noqa: PLR2004 - start and end
+        placed = place(piece, *cited)
+        span, flags = placed.span or span, placed.flags
+    return {"quote": text(cited), "answer_start": at + span.start, "answer_end": at + span.end, "flags": flags}
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        return "".join(_text(_mapping(part).get("text")) for part in value)
+        return "".join(_text(mapping(part).get("text")) for part in value)
     return value if isinstance(value, str) else ""

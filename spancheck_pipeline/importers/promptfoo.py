@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from spancheck_pipeline.evidence.payloads.reading import amount, first, mapping
 from spancheck_pipeline.importers.documents import items_of
 from spancheck_pipeline.importers.record import Record
 from spancheck_pipeline.storage.case_rows import Report
 
-_VERSIONS = {None, 2, 3}
+_VERSIONS = (None, 2, 3)
 
 
 def read(path: Path, report: Report, *, only: str | None = None) -> Iterator[Record]:
@@ -22,8 +23,7 @@ def read(path: Path, report: Report, *, only: str | None = None) -> Iterator[Rec
     repeats: dict[tuple[str, Any], int] = {}
     for item in items_of(path, report, lambda document: _results(document, report)):
         system = _provider(item.value.get("provider"))
-        prompt = item.value.get("prompt")
-        label = prompt.get("label") if isinstance(prompt, Mapping) else None
+        label = mapping(item.value.get("prompt")).get("label")
         names = {system, f"{system} · {label}"} if label else {system}
         if only is not None and only not in names:
             continue
@@ -53,13 +53,13 @@ def _results(document: Any, report: Report) -> list[Any] | None:
 
 
 def _record(item: Mapping[str, Any], where: str, epoch: int) -> Record:
-    test = item.get("testCase") if isinstance(item.get("testCase"), Mapping) else {}
-    response = item.get("response") if isinstance(item.get("response"), Mapping) else {}
-    variables = item.get("vars") or test.get("vars") or {}
-    variables = {name: value for name, value in variables.items() if name != "sessionId"}
+    test = mapping(item.get("testCase"))
+    response = mapping(item.get("response"))
+    stated = mapping(item.get("vars")) or mapping(test.get("vars"))
+    variables = {name: value for name, value in stated.items() if name != "sessionId"}
     question = next(iter(variables.values())) if len(variables) == 1 else variables or None
     output = response.get("output")
-    latency = item.get("latencyMs")
+    latency = None if response.get("cached") else amount(item.get("latencyMs"))
     error = item.get("error") if output is None else None
     return Record(
         case={"input": question, "meta": _meta(test)},
@@ -67,7 +67,7 @@ def _record(item: Mapping[str, Any], where: str, epoch: int) -> Record:
         error=str(error or "the result has no output") if output is None else None,
         error_class="RecordedError" if error else "NoRecordedAnswer",
         # A cached response says how long reading the cache took.
-        latency_ms=float(latency) if _is_number(latency) and not response.get("cached") else None,
+        latency_ms=latency,
         epoch=epoch,
         where=where,
         source=item,
@@ -75,8 +75,8 @@ def _record(item: Mapping[str, Any], where: str, epoch: int) -> Record:
 
 
 def _output(output: Any, response: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
-    tokens = response.get("tokenUsage") if isinstance(response.get("tokenUsage"), Mapping) else {}
-    cost = item.get("cost") if _is_number(item.get("cost")) else response.get("cost")
+    tokens = mapping(response.get("tokenUsage"))
+    cost = first(item, "cost") if amount(item.get("cost")) is not None else amount(response.get("cost"))
     # Of a cached response promptfoo counts all tokens as cached, and neither prompt nor completion.
     usage = {
         "input_tokens": tokens.get("prompt"),
@@ -99,7 +99,3 @@ def _provider(value: Any) -> str:
     if isinstance(value, Mapping):
         return str(value.get("label") or value.get("id") or "")
     return str(value or "")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

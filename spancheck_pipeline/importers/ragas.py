@@ -1,4 +1,4 @@
-"""Ragas evaluation datasets: single-turn and multi-turn samples (0.2 and later), and the older question/answer columns."""
+"""Ragas evaluation datasets: single-turn and multi-turn samples (0.2 and later), and the older columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def _samples(document: Any) -> list[Any] | None:
 
 
 def _record(item: Item, sample: Mapping[str, Any]) -> Record:
-    question, history, answer = sample["user_input"], [], sample.get("response")
+    question, answer = sample["user_input"], sample.get("response")
+    history: list[dict[str, str]] = []
     if isinstance(question, str) and question.startswith("[{") and item.is_flat:
         question = _listed(question)
     if isinstance(question, list):

@@ -1,6 +1,6 @@
 """One answered question of another tool's file, before it is a case and an output; and how it becomes them.
 
-Which field of a tool's file means what lives in the tool's own module here; writing a captured run in ``api/importing.py``.
+Which field of a tool's file means what lives in the tool's own module; writing a captured run in ``api/importing.py``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,18 @@ CASE_NAMES = (
 COLUMN_NAMES = (*CASE_NAMES, *OUTPUT_NAMES, "error", "epoch")
 """What ``--column`` may map."""
 _STRUCTURED = frozenset(
-    {"history", "expected_sources", "criteria", "meta", "contexts", "sources", "citations", "usage", "versions", "response"}
+    {
+        "history",
+        "expected_sources",
+        "criteria",
+        "meta",
+        "contexts",
+        "sources",
+        "citations",
+        "usage",
+        "versions",
+        "response",
+    }
 )
 
 
@@ -69,6 +80,9 @@ def with_columns(record: Record, columns: Mapping[str, str]) -> Record:
     kept = record.output if isinstance(record.output, Mapping) else {}
     if isinstance(record.output, str):
         kept = {"answer": record.output}
+    if "contexts" in output and isinstance(output["contexts"], list):
+        # Sources that are cited and came without text stay sources.
+        output["contexts"] = [*output["contexts"], *(c for c in kept.get("contexts") or () if not _has_text(c))]
     error = found.get("error", record.error)
     return replace(
         record,
@@ -126,6 +140,10 @@ def read_output(record: Record, citations: Citations) -> Output:
 def structured_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return flat cells with those that hold lists and objects as JSON text parsed; a cell that is no JSON stays."""
     return {name: _structured(name, value) for name, value in cells.items()}
+
+
+def _has_text(context: Any) -> bool:
+    return not isinstance(context, Mapping) or context.get("text") is not None
 
 
 def _structured(name: str, value: Any) -> Any:

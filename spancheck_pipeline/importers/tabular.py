@@ -11,14 +11,16 @@ from spancheck_pipeline.storage.case_rows import READERS, Report
 
 
 def read_rows(path: Path, report: Report, *, suffix: str) -> Iterator[Record]:
-    """Yield the rows of a file in the format that a suffix names. Columns that are neither case nor output are left out."""
+    """Yield the rows of a file in the format of a suffix. Columns that are neither case nor output are left out."""
     for row in READERS[suffix](path, report):
         cells = structured_cells(row.cells) if row.is_flat else row.cells
         case = {name: cells[name] for name in CASE_NAMES if cells.get(name) is not None}
         if "id" not in case and cells.get("case_id") is not None:
             case["id"] = cells["case_id"]
         if isinstance(case.get("answerable"), str):
-            case["answerable"] = {"true": True, "false": False}.get(case["answerable"].strip().lower(), case["answerable"])
+            case["answerable"] = {"true": True, "false": False}.get(
+                case["answerable"].strip().lower(), case["answerable"]
+            )
         output = {name: cells[name] for name in OUTPUT_NAMES if cells.get(name) is not None}
         epoch = cells.get("epoch")
         error = cells.get("error")

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 from fsspec.implementations.local import LocalFileSystem
 
+from spancheck_pipeline import __version__
 from spancheck_pipeline.decision.suite import check_name
 from spancheck_pipeline.errors import (
     ContractError,
@@ -275,8 +276,13 @@ class Store:
             raise CorruptFileError(f"{path}: not a file of spancheck-pipeline (no contract number); move it away")
         if metadata["contract"] != str(CONTRACT):
             raise ContractError(path, found=metadata["contract"], known=CONTRACT)
-        if metadata.get("table") != table.name or not schema.equals(table.schema):
+        if metadata.get("table") != table.name:
             raise CorruptFileError(f"{path}: holds another table than {table.name}; move it away")
+        if not schema.equals(table.schema):
+            raise CorruptFileError(
+                f"{path}: its columns are not those of {table.name} in this version (package {__version__}); "
+                "read it with the version that wrote it"
+            )
         return StoredFile(path=path, table=table, metadata=metadata, n_rows=n_rows, filesystem=self.filesystem)
 
     # -- writing ------------------------------------------------------------------------------------------------

@@ -206,12 +206,15 @@ def test_gate_against_itself_never_fails_and_against_a_worse_run_does():
 def test_a_baseline_graded_otherwise_is_graded_again_where_the_graders_are_at_hand(tmp_path):
     run = sc.evaluate(cases(), system)
     other = run.rescore([sc.graders.groundedness(0.9)])
+    lost = run.rescore([sc.grader("mine")(lambda case, output: True)])
 
     assert sc.diff(other, run)["groundedness"]["delta"] == 0
-    other.save(tmp_path / "other.json")
-    run.save(tmp_path / "run.json")
+    for name, saved in {"other": other, "run": run, "lost": lost}.items():
+        saved.save(tmp_path / f"{name}.json")
+    other, run, lost = (sc.Run.load(tmp_path / f"{name}.json") for name in ("other", "run", "lost"))
+    assert sc.diff(other, run)["groundedness"]["delta"] == 0, "shipped graders are made from their specs"
     with pytest.raises(NotComparableError, match="made by other graders"):
-        sc.diff(sc.Run.load(tmp_path / "other.json"), sc.Run.load(tmp_path / "run.json"))
+        sc.diff(run, lost)
 
 
 EARLIER = {

@@ -146,10 +146,10 @@ def test_diff_pairs_two_runs_by_case(project, capsys):
 
     assert spancheck("diff", "a.json", "b.json", "--json") == 0
 
-    found = json.loads(capsys.readouterr().out)["abstention_correct"]
+    found = json.loads(capsys.readouterr().out)["comparison"]["graders"]["abstention_correct"]
     # Now declined: 1, 10 (wrongly); 2, 5, 8 are answered although nothing stands there, and 11 is declined still.
-    assert found["newly_failing"] == ["q01", "q02", "q05", "q08", "q10"]
-    assert found["delta"] == pytest.approx(-5 / 12)
+    assert found["newly_failing_case_ids"] == ["q01", "q02", "q05", "q08", "q10"]
+    assert found["difference"]["value"] == pytest.approx(-5 / 12)
 
 
 def test_diff_of_runs_that_share_no_question_is_not_comparable(project):

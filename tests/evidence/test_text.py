@@ -116,7 +116,7 @@ def test_a_fold_never_joins_two_words(found, data):
     )
     text = found[0] + "".join(data.draw(signs) + word for word in found[1:])
     seen = [word.text for word in words(fold(text).text)]
-    assert seen == [word for word in found]
+    assert seen == list(found)
 
 
 @given(AWKWARD)

@@ -10,7 +10,9 @@ from spancheck_pipeline.grading.nearness import nearest_window
 from spancheck_pipeline.grading.provenance import Provenance, Quote, locate, nearest
 
 PIECES = st.sampled_from(
-    ["rent ", "is ", "due ", "30 ", "days ", "not ", "<b>", "</b>", "*", "[1]", "&amp;", "\n- ", "’", "“", "–", "1.5", "合同", "é",
+    ["rent ", "is ", "due ", "30 ", "days ", "not ", "<b>", "</b>", "*", "[1]", "&amp;", "\n- ", "’", "“", "–", "1.5",
+     "合同",
+     "é",
      "e\u0301", "\u00ad", "-\n", " ", "|", "(", ")", "²", "ﬁ", "\u200b", "…", "..."]
 )  # fmt: skip
 

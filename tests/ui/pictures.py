@@ -23,6 +23,7 @@ from rich.text import Text
 DEMO = Path("/tmp/demo")
 GROUP = "/locations/__repository__@spancheck_pipeline.definitions/asset-groups/leases"
 SCORECARD = "/assets/leases/scorecard"
+COMPARISON = "/assets/leases/comparison"
 COLUMNS = 100
 USUAL = {"callable": "target.py:answer", "version": None, "version_from": "target.py:VERSION"}
 CARELESS = {"callable": "target.py:careless_answer", "version": "1.5.0-careless", "version_from": None}
@@ -102,7 +103,7 @@ def take_lineage(server: Server, opened: Window, file: Path) -> None:
 def take_checks(server: Server, opened: Window, file: Path, date: str) -> None:
     """Show one rule of the gate over the week, and what it said of the night on which it failed."""
     rule = "min_pass_rate_citation_accuracy"
-    opened.show(f"{server.url}{SCORECARD}?view=checks&checkDetail={rule}", rule, "Evaluation result")
+    opened.show(f"{server.url}{COMPARISON}?view=checks&checkDetail={rule}", rule, "Evaluation result")
     opened.page.get_by_text("Hide navigation").click()
     opened.page.get_by_text("Partitions", exact=True).last.click()
     settle(opened.page)

@@ -19,6 +19,7 @@ pytestmark = [
 ]
 GROUP = "/locations/__repository__@spancheck_pipeline.definitions/asset-groups/leases"
 SCORECARD = "/assets/leases/scorecard"
+COMPARISON = "/assets/leases/comparison"
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def test_the_group_page_shows_every_asset_of_the_suite_and_nothing_in_front_of_i
     text = seen.show(served.url + GROUP, *names)
 
     assert len(names) >= 15
-    assert {"cases", "captured_run", "citation_accuracy", "scorecard", "audit_log"} <= set(text.split())
+    assert {"cases", "captured_run", "citation_accuracy", "scorecard", "comparison", "audit_log", "baseline"} <= set(text.split())
     assert seen.page.get_by_role("dialog").count() == 0
 
 
@@ -75,7 +76,7 @@ def test_the_checks_page_lists_each_rule_of_the_gate_with_its_result_for_the_dat
     assert [rule.rule for rule in failed] == ["min_pass_rate_groundedness"]
 
     for shown in (failed[0], decision.rules[0]):
-        address = f"{served.url}{SCORECARD}?view=checks&checkDetail={shown.rule}"
+        address = f"{served.url}{COMPARISON}?view=checks&checkDetail={shown.rule}"
         text = seen.show(address, *(rule.rule for rule in decision.rules), shown.reason, date)
 
         badges = dict(re.findall(r"^(\w+)\n(Succeeded|Failed)", text, re.MULTILINE))

@@ -42,7 +42,7 @@ def check(criterion: Criterion, answer: str, *, date_order: DateOrder, other_ord
         case TableTarget():
             return has_rows(answer, target.table_rows, which=target.table)
         case CircledTarget():
-            return is_marked(answer, target.circled)
+            return is_marked(answer, target.circled, region=target.region)
         case PathTarget():
             return path_has_type(answer, target.path, target.type)
         case FieldTarget():

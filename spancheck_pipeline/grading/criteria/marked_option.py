@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import dropwhile, takewhile
 from typing import Final
 
 from spancheck_pipeline.grading.criteria.result import Held
@@ -30,27 +31,56 @@ _PART: Final = re.compile(r"[|;\t\n\r]|[ ]{2,}|[ ][/][ ]|,[ ](?=[\[(☐☑☒✓
 """Where one option's label ends and the next begins."""
 _BULLET: Final = re.compile(r"\s*(?:>\s?)*(?:[-*+]\s+|\d{1,4}[.)]\s+)?")
 _TRIM: Final = " \t*_`~\"'“”‘’.,:<>!"
+_MOST_OPTIONS: Final = 50
+"""Lines below a question that can be its options."""
 _LONGEST: Final = 2_000
 """Characters of a label; a longer one is no option of a form."""
 
 
-def is_marked(answer: str, option: str) -> Held:
+def is_marked(answer: str, option: str, *, region: str | None = None) -> Held:
     """Return whether an answer marks an option, and nowhere says that it is not marked.
+
+    With a ``region``, only what stands beside or below that label counts.
 
     >>> is_marked("- [ ] Yes\\n- [x] No", "no").code, is_marked("Yes / No (circled)", "Yes").code
     ('held', 'not_marked')
     """
     wanted = _label(option)
+    if region is not None:
+        found = _beside(answer, folded(region))
+        if not found:
+            return Held.no("no_region", "The answer does not name the region.")
+        answer = "\n".join(found)
     said = {is_on for label, is_on in _marks(answer) if label == wanted}
     if said == {True}:
         return Held.yes("The option is marked.")
     if said == {True, False}:
-        return Held.no("marked_both_ways", "The option is marked in one place and unmarked in another.")
+        return Held.no("marked_both_ways", "The option is marked in one place and not in another.")
     if said == {False}:
         return Held.no("not_marked", "The option stands there unmarked.")
     if wanted in folded(answer):
         return Held.no("not_marked", "The option is named, and nothing marks it.")
     return Held.no("no_option", "The answer does not name the option.")
+
+
+def _beside(answer: str, label: str) -> list[str]:
+    """Return the lines that name a label, and where no mark stands there, the marked lines below."""
+    whole = re.compile(rf"(?<!\w){re.escape(label)}(?!\w)")
+    lines = answer.splitlines()
+    found = []
+    for number, line in enumerate(lines):
+        if whole.search(folded(line)) is None:
+            continue
+        found.append(line)
+        if not _has_mark(line):
+            below = dropwhile(lambda other: not other.strip(), lines[number + 1 : number + 1 + _MOST_OPTIONS])
+            found += takewhile(_has_mark, below)
+    return found
+
+
+def _has_mark(line: str) -> bool:
+    line = line[:_LONGEST]
+    return _BOX.search(line) is not None or _AFTER.search(line) is not None
 
 
 def _marks(answer: str) -> Iterator[tuple[str, bool]]:

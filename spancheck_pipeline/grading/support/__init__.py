@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from spancheck_pipeline.evidence.text import fold, word_starts
 from spancheck_pipeline.grading.support import checks
+from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.coverage import covered
 from spancheck_pipeline.grading.support.lexicon import DIGEST
 from spancheck_pipeline.grading.support.reading import Asked, ask, read
@@ -50,7 +53,25 @@ def check_support(claim: str, evidence: str | Sequence[str], *, threshold: float
     >>> check_support("The notice period is 30 days.", "The notice period is 45 days.").reasons
     ('the evidence does not have “30 days”; it has “45 days”',)
     """
-    passages = [evidence] if isinstance(evidence, str) else list(evidence)
+    passages = tuple(passage[:MOST_READ] for passage in ((evidence,) if isinstance(evidence, str) else evidence))
+    claim = claim[:MOST_READ]
+    is_short = len(claim) + sum(map(len, passages)) <= _KEPT_CHARS
+    return _kept(claim, passages, threshold) if is_short else _check(claim, passages, threshold)
+
+
+MOST_READ = 200_000
+"""Characters of one passage (some eighty pages) and of a claim that are read; what comes after is not."""
+
+_KEPT_CHARS = 8_000
+"""Characters of claim and evidence up to which the result is kept, for the same pair in another case or epoch."""
+
+
+@lru_cache(maxsize=8192)
+def _kept(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
+    return _check(claim, passages, threshold)
+
+
+def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
     passages_read = [read(passage) for passage in passages]
     asked = ask(claim)
     if asked.is_empty:
@@ -97,7 +118,7 @@ def data_versions() -> dict[str, str]:
 
 def says_something(text: str) -> bool:
     """Say whether a text has content that support could be checked for."""
-    return not ask(text).is_empty
+    return any(word_stems(token) for token, _ in word_starts(fold(text).text))
 
 
-__all__ = ["DEFAULT_THRESHOLD", "Support", "check_support", "data_versions", "says_something"]
+__all__ = ["DEFAULT_THRESHOLD", "MOST_READ", "Support", "check_support", "data_versions", "says_something"]

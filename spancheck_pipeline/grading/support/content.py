@@ -37,12 +37,28 @@ _GRAM = 2
 def stems_of(tokens: Iterable[str]) -> Iterator[str]:
     """Yield the stems of the content words among folded words; of scripts without spaces, the pairs of letters."""
     for token in tokens:
-        if is_no_space(token[0]):
-            yield from _grams(token)
-            continue
-        bare = _JOINED.sub("", token)
-        if bare and bare not in STOP_WORDS and not is_negation(bare):
-            yield stem(bare)
+        yield from word_stems(token)
+
+
+def word_stems(token: str) -> tuple[str, ...]:
+    """Return the stem of a folded word, or the letter pairs of a run without spaces; none of a word without content."""
+    return _word_stems(token) if len(token) <= _KEPT_LENGTH else _read_word(token)
+
+
+_KEPT_LENGTH = 40
+"""Letters of a word up to which its stem is kept, so that a long run cannot fill the memory."""
+
+
+@lru_cache(maxsize=65536)
+def _word_stems(token: str) -> tuple[str, ...]:
+    return _read_word(token)
+
+
+def _read_word(token: str) -> tuple[str, ...]:
+    if is_no_space(token[0]):
+        return tuple(_grams(token))
+    bare = _JOINED.sub("", token)
+    return (stem(bare),) if bare and bare not in STOP_WORDS and not is_negation(bare) else ()
 
 
 _JOINED = re.compile(r"[’']s\Z|[’']\Z")

@@ -51,6 +51,7 @@ _DATE = re.compile(
     """,
     re.VERBOSE,
 )
+_CAN_BE = re.compile(r"\d|月")
 _DIGITS = {char: index for index, char in enumerate("零一二三四五六七八九")} | {"〇": 0}
 
 
@@ -60,7 +61,9 @@ def dates(folded: str) -> tuple[Dated, ...]:
     >>> dates("the lease starts on march 14, 2026.")[0].readings
     (Date(year=2026, month=3, day=14),)
     """
-    found = []
+    found: list[Dated] = []
+    if _CAN_BE.search(folded) is None:
+        return ()
     for match in _DATE.finditer(folded):
         readings = _readings(match)
         if readings:

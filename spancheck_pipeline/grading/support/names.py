@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from spancheck_pipeline.evidence.text import fold, words
+from spancheck_pipeline.evidence.text import fold, word_starts
 from spancheck_pipeline.grading.support.content import STOP_WORDS
 from spancheck_pipeline.grading.support.dates import MONTHS
 from spancheck_pipeline.grading.support.lexicon import word_set
@@ -26,7 +26,7 @@ def names(sentence: str) -> tuple[str, ...]:
     >>> names("Acme Corp pays the deposit to Berta.")
     ('acme', 'berta')
     """
-    found = [word.text for word in words(sentence)]
+    found = [word for word, _ in word_starts(sentence)]
     alphabetic = [word for word in found if word[0].isalpha()]
     capitals = [word for word in alphabetic[1:] if word[0].isupper()]
     if len(alphabetic) > 4 and len(capitals) > _HABIT * (len(alphabetic) - 1):  # noqa: PLR2004 - a few words tell no habit
@@ -88,10 +88,10 @@ def leading(sentence: str) -> str | None:
     >>> leading("Mary approved the loan."), leading("Tenants pay rent."), leading("The bank pays.")
     ('mary', None, None)
     """
-    first = next(iter(words(sentence[:80])), None)
-    if first is None or not first.text[0].isupper() or sentence[: first.start].strip():
+    found = word_starts(sentence[:40])[:1]
+    if not found or not found[0][0][0].isupper() or sentence[: found[0][1]].strip():
         return None
-    folded = fold(first.text).text
+    folded = fold(found[0][0]).text
     if folded in STOP_WORDS or folded in _NEVER or folded in MONTHS or folded.endswith("s") or not folded.isalpha():
         return None
     return folded
@@ -105,9 +105,9 @@ def initials_of(sentence: str) -> frozenset[str]:
     """
     found: set[str] = set()
     run: list[str] = []
-    for word in (*words(sentence), None):
-        if word is not None and (word.text[0].isupper() or (run and word.text in _INSIDE)):
-            run.append(word.text)
+    for word in (*(word for word, _ in word_starts(sentence)), None):
+        if word is not None and (word[0].isupper() or (run and word in _INSIDE)):
+            run.append(word)
             continue
         while run and not run[-1][0].isupper():
             run.pop()

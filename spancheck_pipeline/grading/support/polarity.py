@@ -6,10 +6,10 @@ Whether that contradicts a claim is said in ``checks.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from spancheck_pipeline.evidence.text import is_no_space
-from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem, stems_of
+from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem, word_stems
 from spancheck_pipeline.grading.support.lexicon import LEXICON
 
 _FAILS = re.compile(r"(?:fail|refus|declin|neglect|omit|ceas|stopp?|prevent|forbid|forbade|prohibit|ban)\w{0,4}\Z")
@@ -54,13 +54,11 @@ def content_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tupl
     return tuple(stems), frozenset(turned)
 
 
-def ordered_stems(token: str) -> Iterable[str]:
+def ordered_stems(token: str) -> tuple[str, ...]:
     """Return a word's stem, also of one that only holds a sentence together, if it has an opposite: before, after."""
-    if is_no_space(token[0]):
+    if token[0] > "\u0dff" and is_no_space(token[0]):
         return ()
-    if token in _SMALL_OPPOSITES:
-        return (stem(token),)
-    return stems_of((token,))
+    return (stem(token),) if token in _SMALL_OPPOSITES else word_stems(token)
 
 
 def turns_unspaced(text: str) -> bool:

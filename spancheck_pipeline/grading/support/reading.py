@@ -143,7 +143,9 @@ def ask(claim: str) -> Asked:
     said_words: list[tuple[str, tuple[str, ...]]] = []
     for sentence in reading.sentences:
         found, when = quantities(sentence.text), dates(sentence.text)
-        taken = sorted((item.start, item.end) for item in (*found, *when) if item.end)
+        taken = sorted(
+            [(item.start, item.end) for item in found if item.end] + [(item.start, item.end) for item in when]
+        )
         loose = [token for token, start in sentence.tokens if is_no_space(token[0]) or not _lies_in(start, taken)]
         said_words += [(token, its) for token in loose if (its := tuple(stems_of((token,))))]
         numbers += [item for item in found if item.end]

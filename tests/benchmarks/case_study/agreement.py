@@ -2,9 +2,18 @@
 
     python tests/benchmarks/case_study/agreement.py DATA STORAGE/runs/RUN_ID [--examples 10]
 
-``expertqa``: a claim holds by the grader if one of its citations does; by the expert if the support is complete.
-Partial support is counted apart. ``rated``: an answer holds by ``groundedness``; by the annotators if most of them gave
-3 or 4.
+The suite is told by the run's id, which starts with its name. What is laid side by side:
+
+- ``expertqa``, support: a claim holds by the grader if one of its citations does; by the expert if the support is
+  complete (partial support is shown apart).
+- ``expertqa``, citing: a claim is uncited by the grader if a sentence of its words is; by the expert if the support is
+  "missing".
+- ``rated``: an answer holds by ``groundedness``; by the annotators if most of them gave 3 or 4. Then the same with "has
+  no unsupported sentence".
+- ``clapnq``: an answer holds by ``citation_accuracy``; by the label if it quotes a sentence that people chose as answer.
+
+Examples are shown in the order of a digest of their ids, so that nobody chooses them. What one reader made of such
+examples stands in ``read_by_hand.csv``.
 """
 
 from __future__ import annotations
@@ -12,13 +21,17 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha1
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
+from spancheck_pipeline.evidence.citation import strip_markers
 from spancheck_pipeline.stats import wilson_clustered
+
+Rows = Mapping[str, dict[str, Any]]
 
 
 class Pair(NamedTuple):
@@ -34,9 +47,9 @@ class Pair(NamedTuple):
     reason: str
 
 
-def claims_of_expertqa(answers: dict[str, dict[str, Any]], run: Path) -> Iterator[Pair]:
-    """Yield the claims whose citations were measured, with the expert's word."""
-    for row in _scores(run, "citation_accuracy"):
+def claims_of_expertqa(answers: Rows, run: Path) -> Iterator[Pair]:
+    """Yield the claims whose citations were measured, with the expert's word on their support."""
+    for row in _rows(run / "scores" / "grader=citation_accuracy"):
         answer = answers[row["case_id"]]
         by_claim = defaultdict(list)
         for finding in row["findings"]:
@@ -51,65 +64,141 @@ def claims_of_expertqa(answers: dict[str, dict[str, Any]], run: Path) -> Iterato
                 yield Pair(answer["group"], answer["system"], claim["support_label"], holds, where, found[0]["reason"])
 
 
-def answers_of_rated(answers: dict[str, dict[str, Any]], run: Path) -> Iterator[Pair]:
-    """Yield the answers whose groundedness was measured, with what most annotators said of their faithfulness."""
-    for row in _scores(run, "groundedness"):
+def citing_of_expertqa(answers: Rows, run: Path) -> Iterator[Pair]:
+    """Yield every claim with whether the grader saw a citation for it, and whether the expert did."""
+    for row in _rows(run / "scores" / "grader=citation_accuracy"):
         answer = answers[row["case_id"]]
-        if row["outcome"] in {"pass", "fail"}:
-            label = answer["human"]["faithful_majority"]
-            failed = [finding["reason"] for finding in row["findings"] if finding["outcome"] == "fail"]
-            reason = failed[0] if failed else row["reason"]
-            yield Pair(answer["group"], answer["system"], label, row["outcome"] == "pass", row["case_id"], reason)
+        bare = [
+            _bag(answer["answer"][finding["answer_start"] : finding["answer_end"]])
+            for finding in row["findings"]
+            if finding["kind"] == "uncited_claim"
+        ]
+        for number, claim in enumerate(answer["claims"]):
+            words = _bag(claim["claim"])
+            if words and claim["support_label"] is not None:
+                is_bare = any(len(words & bag) > _SAME * len(words | bag) for bag in bare)
+                label = "uncited" if claim["support_label"] == "no_citation" else "cited"
+                where = f"{row['case_id']} claim[{number}]"
+                yield Pair(answer["group"], answer["system"], label, not is_bare, where, claim["claim"][:80])
 
 
-def show(pairs: list[Pair], good: str, examples: int) -> None:
+_SAME = 0.6
+"""Share of common words above which a claim and a sentence are taken for one."""
+
+
+def answers_of_rated(answers: Rows, run: Path) -> Iterator[Pair]:
+    """Yield the answers whose groundedness was measured, with what most annotators said of their faithfulness."""
+    for row, answer, failed in _grounded(answers, run):
+        label = answer["human"]["faithful_majority"]
+        reason = failed[0] if failed else row["reason"]
+        yield Pair(answer["group"], answer["system"], label, row["outcome"] == "pass", row["case_id"], reason)
+
+
+def clean_of_rated(answers: Rows, run: Path) -> Iterator[Pair]:
+    """Yield the same answers by whether no sentence of theirs is unsupported, as the hallucination rate counts."""
+    for row, answer, failed in _grounded(answers, run):
+        label = answer["human"]["faithful_majority"]
+        reason = failed[0] if failed else row["reason"]
+        yield Pair(answer["group"], answer["system"], label, not failed, row["case_id"], reason)
+
+
+def answers_of_clapnq(cases: Rows, run: Path) -> Iterator[Pair]:
+    """Yield the answers whose citations were measured, with whether they quote what people chose as the answer."""
+    captured = {row["case_id"]: row for row in _rows(run / "captured_run")}
+    for row in _rows(run / "scores" / "grader=citation_accuracy"):
+        case, output = cases[row["case_id"]], captured[row["case_id"]]
+        if row["outcome"] not in {"pass", "fail"}:
+            continue
+        gold = [_plain(sentence) for sentence in case["gold_sentences"]]
+        quotes = [_plain(citation["quote"]) for citation in output["citations"]]
+        hits = any(quote in sentence or sentence in quote for quote in quotes for sentence in gold)
+        label = ("answers" if hits else "does not answer") if case["meta"]["answerable"] else "has no answer"
+        yield Pair(case["group"], "retrieval target", label, row["outcome"] == "pass", row["case_id"], row["reason"])
+
+
+def show(title: str, pairs: Sequence[Pair], good: str, examples: int) -> None:
     """Print both rates of agreement, the systems, and items where grader and people part."""
+    print(f"\n== {title}")
     for label, n in Counter(pair.label for pair in pairs).most_common():
-        print(f"{label:22} {n:5} items; the grader says that it holds: {_rate(pairs, label)}")
+        print(f"{label:22} {n:5} items; hold by the grader {_rate(pairs, _holds, lambda p, at=label: p.label == at)}")
     for system in sorted({pair.system for pair in pairs}):
-        of_system = [pair for pair in pairs if pair.system == system]
-        by_grader = sum(pair.holds for pair in of_system) / len(of_system)
-        by_people = sum(pair.label == good for pair in of_system) / len(of_system)
-        print(f"{system:26} {len(of_system):4} items; hold by the grader {by_grader:.1%}, by people {by_people:.1%}")
-    for title, holds, is_good in (("held by people only", False, True), ("held by the grader only", True, False)):
-        print(f"\n{title}:")
+        by_grader = _rate(pairs, _holds, lambda p, at=system: p.system == at)
+        by_people = _rate(pairs, lambda p: p.label == good, lambda p, at=system: p.system == at)
+        n = sum(pair.system == system for pair in pairs)
+        print(f"{system:24} {n:5} items; hold by the grader {by_grader}; by people {by_people}")
+    for heading, holds, is_good in (("held by people only", False, True), ("held by the grader only", True, False)):
         parted = [pair for pair in pairs if pair.holds is holds and (pair.label == good) is is_good]
-        for pair in parted[:: max(1, len(parted) // max(1, examples))][:examples]:
+        print(f"\n{heading} ({len(parted)}):")
+        for pair in sorted(parted, key=lambda pair: sha1(pair.where.encode()).hexdigest())[:examples]:  # noqa: S324 - an order, no secret
             print(f"  {pair.where}: {pair.reason}")
 
 
-def _rate(pairs: Iterable[Pair], label: str) -> str:
+def _holds(pair: Pair) -> bool:
+    return pair.holds
+
+
+def _rate(pairs: Sequence[Pair], counts: Callable[[Pair], bool], chosen: Callable[[Pair], bool]) -> str:
     passes: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
-    for pair in pairs:
-        if pair.label == label:
-            sizes[pair.group] += 1
-            passes[pair.group] += pair.holds
+    for pair in filter(chosen, pairs):
+        sizes[pair.group] += 1
+        passes[pair.group] += counts(pair)
     groups = sorted(sizes)
     interval = wilson_clustered([passes[group] for group in groups], [sizes[group] for group in groups])
     rate = passes.total() / sizes.total()
-    return f"{rate:.1%} [{interval.low:.1%}, {interval.high:.1%}], {len(groups)} groups" if interval else "none"
+    return f"{rate:.1%} [{interval.low:.1%}, {interval.high:.1%}] ({len(groups)} groups)" if interval else "none"
 
 
-def _scores(run: Path, grader: str) -> list[dict[str, Any]]:
-    folder = run / "scores" / f"grader={grader}"
+def _grounded(answers: Rows, run: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], list[str]]]:
+    for row in _rows(run / "scores" / "grader=groundedness"):
+        if row["outcome"] in {"pass", "fail"}:
+            failed = [finding["reason"] for finding in row["findings"] if finding["outcome"] == "fail"]
+            yield row, answers[row["case_id"]], failed
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
     return [row for path in sorted(folder.glob("*.parquet")) for row in pq.ParquetFile(path).read().to_pylist()]
+
+
+def _bag(text: str) -> frozenset[str]:
+    return frozenset(strip_markers(text).lower().replace("*", " ").split())
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+_COMPARISONS: dict[str, tuple[str, tuple[tuple[str, Callable[[Rows, Path], Iterator[Pair]], str], ...]]] = {
+    "expertqa": (
+        "captured_runs_expertqa",
+        (
+            ("support of claims", claims_of_expertqa, "supported"),
+            ("claims with a citation", citing_of_expertqa, "cited"),
+        ),
+    ),
+    "rated": (
+        "captured_runs_rated",
+        (("groundedness", answers_of_rated, "faithful"), ("no unsupported sentence", clean_of_rated, "faithful")),
+    ),
+    "clapnq": ("cases_clapnq", (("citations against answers", answers_of_clapnq, "answers"),)),
+}
 
 
 def main() -> None:
     """Read the arguments, join scores and labels, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of the evaluation data")
-    parser.add_argument("run", type=Path, help="folder of an ad-hoc run of expertqa or rated")
+    parser.add_argument("run", type=Path, help="folder of an ad-hoc run of expertqa, rated or clapnq")
     parser.add_argument("--examples", type=int, default=10, help="how many items to show of each sort")
     arguments = parser.parse_args()
-    suite = "expertqa" if arguments.run.name.startswith("expertqa") else "rated"
-    lines = (arguments.data / f"captured_runs_{suite}.dev.jsonl").read_text(encoding="utf-8").splitlines()
-    answers = {row["case_id"]: row for row in map(json.loads, lines)}
-    if suite == "expertqa":
-        show(list(claims_of_expertqa(answers, arguments.run)), "supported", arguments.examples)
-    else:
-        show(list(answers_of_rated(answers, arguments.run)), "faithful", arguments.examples)
+    suite = next((name for name in _COMPARISONS if arguments.run.name.startswith(name)), None)
+    if suite is None:
+        parser.error(f"the run's id must start with one of {', '.join(_COMPARISONS)}")
+    file, comparisons = _COMPARISONS[suite]
+    lines = (arguments.data / f"{file}.dev.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = {row.get("case_id", row.get("id")): row for row in map(json.loads, lines)}
+    for title, pairs_of, good in comparisons:
+        show(title, list(pairs_of(rows, arguments.run)), good, arguments.examples)
 
 
 if __name__ == "__main__":

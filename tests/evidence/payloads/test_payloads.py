@@ -397,7 +397,7 @@ def test_a_payload_is_told_by_its_own_fields_and_kept_as_it_came(name: str) -> N
     assert output.versions == {"citation_payload": name}
     assert output.raw == payload
     assert read(payload, name) == output
-    assert Target(callable="a:b", citations=name).citations == name  # type: ignore[arg-type] - a name of the list
+    assert Target(callable="a:b", citations=name).citations == name
 
 
 @pytest.mark.parametrize("name", BY_PRODUCER)

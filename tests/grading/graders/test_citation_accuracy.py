@@ -161,10 +161,10 @@ def test_a_support_function_replaces_the_word_check():
 
 def test_the_value_is_the_share_of_citations_and_claims_that_hold():
     # Two citations hold, one is altered, one sentence has none: 2 of 4.
-    answer = "Invoices are payable within 45 days of receipt. Late payments incur a fee of 1.5% per month. Notice is 90 days. Pets sleep outside."
+    answer = f"{BILLS} Notice is 90 days. Pets sleep outside."
     result = score(answer, citations=[
         {"claim": "Invoices are payable within 45 days of receipt.", "quote": "payable within 45 days of receipt"},
-        {"claim": "Late payments incur a fee of 1.5% per month.", "quote": "Late payments incur a fee of 1.5% per month"},
+        {"claim": "Late payments incur a fee of 1.5% per month.", "quote": "incur a fee of 1.5% per month"},
         {"claim": "Notice is 90 days.", "quote": "end the lease with 90 days written notice"},
     ])  # fmt: skip
     assert (result.outcome, result.value, result.reason_code) == (Outcome.FAIL, 0.5, "citation_not_found")
