@@ -32,6 +32,7 @@ _HOMES = {
     "Scorecard": "api.run",
     "evaluate": "api.evaluation",
     "run_eval": "api.evaluation",
+    "comparable": "api.comparing",
     "diff": "api.comparing",
     "gate": "api.comparing",
     "cost_latency": "api.run",

@@ -79,6 +79,9 @@ DEEPEVAL: list[dict[str, Any]] = [
         "context": ["Ideal."],
         "retrieval_context": [PASSAGE],
         "completion_time": 0.5,
+        "input_token_count": 10,
+        "output_token_count": 4,
+        "token_cost": 0.001,
     },
     {"input": "Pets?", "actual_output": None},
 ]

@@ -8,7 +8,7 @@ NAMES = {
     "Case", "Criterion", "Output", "Context", "Citation", "adapter", "normalize", "evaluate", "run_eval", "Run",
     "CaseResult", "Scorecard", "GradeResult", "default_graders", "citation_accuracy", "verify_citation",
     "CitationVerdict", "check_support", "detect_abstention", "build_audit_log", "cost_latency", "SCHEMA_VERSION",
-    "diff", "gate", "graders", "grader",
+    "comparable", "diff", "gate", "graders", "grader",
 }  # fmt: skip
 
 SIGNATURES = {

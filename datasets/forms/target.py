@@ -51,11 +51,11 @@ def answer(question: dict[str, str]) -> dict[str, Any]:
 
 
 def _luck(question: dict[str, str]) -> random.Random:
-    """Return what is different from one reading to the next: the n-th reading of a question is always the same."""
+    """Return what is different from one reading to the next. Every fifth reading of a question is the same again."""
     key = json.dumps(question, sort_keys=True)
     with _lock:
         _readings[key] += 1
-        return random.Random(f"{SEED}/{key}/{_readings[key]}")
+        return random.Random(f"{SEED}/{key}/{_readings[key] % 5}")  # noqa: S311 - luck, no secret
 
 
 def _transcription(fields: list[list[str]], table: list[list[str]], luck: random.Random) -> str:

@@ -117,7 +117,7 @@ def capture_place(
                     stop=spending.add if spending else None,
                 )
             except BudgetError:
-                # Nothing is begun where nothing was called: fewer epochs or cases are another capture, not a resumed one.
+                # Where nothing was called nothing is begun: fewer epochs or cases are then no other capture.
                 journal.close() if journal.recorded_keys() else journal.discard()
                 raise
             except BaseException:
@@ -173,8 +173,9 @@ def _header(
     retried = base if mode == "retry_errors" else None
     if retried and retried.manifest.target.version != target.facts.version:
         raise CaptureRefusedError(
-            f"{place} was captured by target version {retried.manifest.target.version!r}, and the target is "
-            f"{target.facts.version!r} now; one run has one version: capture all of it again (--recapture)"
+            f"{place} (run {retried.manifest.run_id}) was captured by target version "
+            f"{retried.manifest.target.version!r}, and the target is {target.facts.version!r} now; one run has one "
+            "version: capture all of it again (--recapture)"
         )
     if isinstance(place, Night):
         run_id = retried.manifest.run_id if retried else new_run_id(place.suite, place.date)
@@ -211,7 +212,7 @@ def _publish(
     """Write the captured run from the journal, then let the journal go."""
     header = journal.header
     keys = [(case.id, epoch) for case in cases for epoch in range(header.epochs)]
-    tally = Tally()
+    tally = Tally(suite.prices)
     rows = tally.counting(_merged(store, place, keys, journal, base if header.mode == "retry_errors" else None))
     snapshot = store.open(place, CASES)
 
@@ -260,6 +261,30 @@ def _merged(
             yield row
 
 
+def refuse_other_run(store: Store, place: Place, suite: Suite, config: str | None) -> None:
+    """Refuse to go on with an ad-hoc run under what it was not captured with. A night is re-used as it is.
+
+    Raises:
+        CaptureRefusedError: naming the run, and every difference with both sides.
+    """
+    if isinstance(place, Night) or not store.exists(place, CAPTURED_RUN):
+        return
+    manifest = read_manifest(store, place)
+    stated = suite.target.version
+    facts: list[tuple[str, object, object]] = [
+        ("suite", manifest.suite, suite.name),
+        ("config", manifest.config, config),
+        ("epochs", manifest.epochs, suite.epochs),
+        ("target version", manifest.target.version, manifest.target.version if stated is None else stated),
+    ]
+    different = [f"{name} {old!r} there, {new!r} now" for name, old, new in facts if old != new]
+    if different:
+        raise CaptureRefusedError(
+            f"the run {manifest.run_id} is captured already, and is another one: {'; '.join(different)}; "
+            "two runs are never merged: give this one a run id of its own"
+        )
+
+
 def _reused(store: Store, place: Place) -> Captured:
     file = store.open(place, CAPTURED_RUN)
     published = Published(
@@ -282,9 +307,10 @@ def manifest_of(
     *,
     finished_at: dt.datetime,
     config: str | None = None,
+    graders: Sequence[Grader] = (),
 ) -> Manifest:
     """Return the manifest of a run whose rows are at hand."""
-    tally = Tally()
+    tally = Tally(suite.prices)
     for _ in tally.counting(rows):
         pass
     return tally.manifest(header, suite, cases, config=config, graders=graders, finished_at=finished_at)
@@ -293,8 +319,8 @@ def manifest_of(
 class Tally:
     """Counts for the manifest, taken while the rows stream by."""
 
-    def __init__(self, prices: Prices) -> None:
-        self._prices = prices
+    def __init__(self, prices: Prices | None = None) -> None:
+        self._prices = prices or {}
         self.costs: list[float] = []
         self.n_rows = 0
         self.n_answered = 0
@@ -341,7 +367,7 @@ class Tally:
         cases: tuple[Case, ...],
         *,
         config: str | None,
-        graders: Sequence[Grader],
+        graders: Sequence[Grader] = (),
         finished_at: dt.datetime,
     ) -> Manifest:
         """Return the manifest of the run whose rows were counted."""

@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from spancheck_pipeline.api.run import CaseResult, Run
+from spancheck_pipeline.decision.comparability import Comparability, RunTerms
+from spancheck_pipeline.decision.comparability import comparable as _comparable
 from spancheck_pipeline.decision.comparison import ComparisonDocument, compare
 from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.decision.suite import GateSettings, Regression
@@ -64,6 +66,21 @@ def comparison(baseline: Run, current: Run, graders: Sequence[Grader] = ()) -> C
     )
     document.require_comparable()
     return document
+
+
+def comparable(baseline: Run, current: Run) -> Comparability:
+    """Return whether two runs can be compared, over which cases, and everything in which they differ.
+
+    Raises:
+        UsageError: when a run has no manifest, as files of the earlier library have none.
+    """
+    return _comparable(_terms(current), _terms(baseline))
+
+
+def _terms(run: Run) -> RunTerms:
+    if run.manifest is None:
+        raise UsageError("a run without a manifest does not say what it was captured under; capture or import it here")
+    return RunTerms(manifest=run.manifest, cases=run.compared().cases, graders=run.spec_digests())
 
 
 def gate(

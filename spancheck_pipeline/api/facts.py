@@ -6,7 +6,7 @@ Making the scorecard and deciding live in ``deciding.py``, comparing with baseli
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spancheck_pipeline.api.scoring import score_inputs
@@ -14,7 +14,7 @@ from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
 from spancheck_pipeline.errors import MissingDataError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output, Prices, Usage, cost_usd
-from spancheck_pipeline.grading.score import Outcome, Score
+from spancheck_pipeline.grading.score import Finding, Outcome, Score
 from spancheck_pipeline.storage.store import Place, Store, StoredFile
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, SCORES, Row
 
@@ -134,7 +134,13 @@ def score_facts_of(grader: str, case: Case, row: CapturedRow, score: Score) -> S
         value=score.value,
         reason_code=score.reason_code,
         n_unsupported=sum(finding.outcome is Outcome.FAIL for finding in score.findings),
+        criteria=criteria_of(score.findings),
     )
+
+
+def criteria_of(findings: Iterable[Finding]) -> tuple[tuple[str, Outcome], ...]:
+    """Return criterion id and outcome of the findings that are criteria."""
+    return tuple((finding.item, finding.outcome) for finding in findings if finding.kind == "criterion")
 
 
 def _stored_score(name: str, row: Row) -> ScoreFacts:
@@ -149,6 +155,11 @@ def _stored_score(name: str, row: Row) -> ScoreFacts:
         value=row["value"],
         reason_code=row["reason_code"],
         n_unsupported=failed,
+        criteria=tuple(
+            (finding["item"], Outcome(finding["outcome"]))
+            for finding in row["findings"] or ()
+            if finding["kind"] == "criterion"
+        ),
     )
 
 

@@ -22,6 +22,7 @@ from spancheck_pipeline.errors import CaptureRefusedError, UsageError
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.case import Case, dataset_digest
 from spancheck_pipeline.evidence.run import CapturedRow, Manifest, TargetFacts
+from spancheck_pipeline.grading.grader import Grader
 from spancheck_pipeline.importers.formats import FORMATS
 from spancheck_pipeline.importers.record import COLUMN_NAMES, Record, case_of, row_of, with_columns
 from spancheck_pipeline.storage.case_rows import Report
@@ -101,6 +102,7 @@ def import_run(
     source: Source,
     read: Read,
     *,
+    graders: Sequence[Grader] = (),
     known: Sequence[Case] = (),
     replace: bool = False,
     now: dt.datetime | None = None,
@@ -120,10 +122,10 @@ def import_run(
             )
         snapshot = publish_cases(store, place, read.cases)
         header = _header(place, source, read, now)
-        tally = Tally()
+        tally = Tally(suite.prices)
 
         def manifest(_revision: int, _digest: str) -> dict[str, object]:
-            made = tally.manifest(header, suite, read.cases, config=None, finished_at=now)
+            made = tally.manifest(header, suite, read.cases, config=None, graders=graders, finished_at=now)
             settings = {"imported_from": source.format, "file_sha256": _sha256(source.path), "only": source.only}
             return made.model_copy(update={"settings": settings}).model_dump(mode="json")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spancheck_pipeline import __version__
-from spancheck_pipeline.api.facts import row_facts_of
+from spancheck_pipeline.api.facts import criteria_of, row_facts_of
 from spancheck_pipeline.decision.audit import AuditHead, AuditLog, AuditRecord, AuditScore, as_document
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, ComparisonDocument
 from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
@@ -318,6 +318,7 @@ class Run:
                     value=grade.score,
                     reason_code=grade.reason_code,
                     n_unsupported=sum(finding.outcome is Outcome.FAIL for finding in grade.findings),
+                    criteria=criteria_of(grade.findings),
                 )
 
     # -- offline work -------------------------------------------------------------------------------------------

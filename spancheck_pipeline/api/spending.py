@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from spancheck_pipeline.api.planning import answer_facts, plan_suite
 from spancheck_pipeline.decision.facts import safe_name
@@ -17,6 +18,9 @@ from spancheck_pipeline.evidence.run import CapturedRow, Output, cost_usd
 from spancheck_pipeline.storage.journal import Journal
 from spancheck_pipeline.storage.store import Place, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN
+
+_ROUNDING: Final = 1 + 1e-9
+"""Sums of USD as binary numbers: twelve times 0.00012 is a little more than 0.00144."""
 
 
 class Spending:
@@ -36,16 +40,17 @@ class Spending:
         """Count what an answer reports."""
         cost = cost_usd(output, self._prices)
         if cost is None:
-            model = safe_name(output.served_model, other="a model of an unreadable name") if output.served_model else None
+            model = safe_name(output.served_model, other="its model") if output.served_model else None
+            why = f"there is no price for {model}" if model else "it names no model"
             return BudgetError(
-                f"budget.max_run_cost_usd is {self.limit_usd:g}, and what an answer cost is not known: "
-                f"{f'there is no price for {model}' if model else 'it names no model'} or it reports no usage; "
+                f"budget.max_run_cost_usd is {self.limit_usd:g}, and what an answer cost is not known: {why}, or it "
+                "reports no usage; "
                 "add the price, have the target report `usage` and `model`, or take the budget out. "
                 "What was captured is kept"
             )
         self.spent_usd = math.fsum((self.spent_usd, cost))
         self.n_answers += 1
-        if self.spent_usd > self.limit_usd:
+        if self.spent_usd > self.limit_usd * _ROUNDING:
             return BudgetError(
                 f"{self.n_answers} answers have cost {self.spent_usd:.6g} USD, and budget.max_run_cost_usd is "
                 f"{self.limit_usd:g}: the run is stopped. What was captured is kept; raise the budget and run the same "
@@ -101,12 +106,12 @@ def _refuse_by_plan(
         run_id = planned.calls[0].run_id
         basis = f"by the captured run {run_id}" if run_id else "by assumptions, since no run is captured yet"
     expected = spending.spent_usd + each * n_left
-    if n_left and expected > spending.limit_usd:
-        already = f"{spending.spent_usd:.4g} USD are spent, and " if spending.n_answers else ""
+    if n_left and expected > spending.limit_usd * _ROUNDING:
+        already = f"{spending.spent_usd:.6g} USD are spent, and " if spending.n_answers else ""
         raise BudgetError(
-            f"{place}: {already}{n_left} answers are left to ask for; the run is expected to cost {expected:.4g} USD "
-            f"({basis}), and budget.max_run_cost_usd is {spending.limit_usd:g}. Nothing was called: raise the budget, or "
-            "ask for fewer cases or epochs (`spancheck plan` shows the figures)"
+            f"{place}: {already}{n_left} answers are left to ask for; the run is expected to cost {expected:.6g} USD "
+            f"({basis}), and budget.max_run_cost_usd is {spending.limit_usd:g}. Nothing was called: raise the budget, "
+            "or ask for fewer cases or epochs (`spancheck plan` shows the figures)"
         )
 
 

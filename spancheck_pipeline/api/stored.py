@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
-from spancheck_pipeline.api.capturing import Contain, Mode, capture_place
+from spancheck_pipeline.api.capturing import Contain, Mode, capture_place, refuse_other_run
 from spancheck_pipeline.api.deciding import Decided, decide_place, summarize_place
 from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, record_place
 from spancheck_pipeline.api.run import Run, run_of_records
@@ -36,6 +36,7 @@ def run_place(
     contain: Contain | None = None,
 ) -> Decided:
     """Take a place from cases to audit log: snapshot, capture (once), scores, scorecard and decision, record."""
+    refuse_other_run(store, place, suite, config)
     load = load_target
     if mode != "capture" or not store.exists(place, CAPTURED_RUN):
         # Before the snapshot is written: a target that cannot be loaded leaves the storage as it was.

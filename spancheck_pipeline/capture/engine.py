@@ -85,9 +85,9 @@ def run_capture(
 
     Rows that failed are tried once more when all others are recorded; after that a failure is final, unless ``keys``
     asks for it. ``keys`` restricts the capture to some rows; a row that is answered is never called again. The event
-    loop runs in a thread of its own, so this may be called where another loop runs. ``on_progress`` is called there, and
-    ``stop``, with every row that is recorded: once it returns an error no further call is begun, those that run are
-    finished and recorded, and the error is raised.
+    loop runs in a thread of its own, so this may be called where another loop runs. ``on_progress`` is called there,
+    and ``stop``, with every row that is recorded: once it returns an error no further call is begun, those that run
+    are finished and recorded, and the error is raised.
 
     Raises:
         CaptureRefusedError: when the journal holds answers to other questions.

@@ -24,7 +24,7 @@ from spancheck_pipeline.cli.options import (
 @json_option
 @file_option("markdown", "the comparison as Markdown (a step summary, a comment)")
 def diff(baseline: str, candidate: str, *, regrade: bool, as_json: bool, markdown_file: Path | None) -> int:
-    """Compare CANDIDATE with BASELINE: each is SUITE@DATE or an audit log's file.
+    """Compare CANDIDATE with BASELINE: each is SUITE@DATE, run:ID or an audit log's file.
 
     Cases are paired by id and question; the baseline is graded again with the candidate's graders and labels where they
     differ. Nothing is called. Exit code 3 with every reason when they cannot be compared.
@@ -40,10 +40,10 @@ def diff(baseline: str, candidate: str, *, regrade: bool, as_json: bool, markdow
     if regrade:
         old, new = regraded(environment, candidate, old, new)
     found = difference_of(comparison(old, new, graders_at_hand(environment, candidate)))
+    if markdown_file:
+        write_text(markdown_file, difference_markdown(found))
     if as_json:
         show.print_json(found.model_dump(mode="json"))
     else:
         show.print_difference(found)
-    if markdown_file:
-        write_text(markdown_file, difference_markdown(found))
     return 0

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.argument("thresholds", nargs=-1, metavar="[GRADER=RATE]...")
 @date_option
 @as_decided_option
-@click.option("--baseline", metavar="SUITE@DATE|AUDIT_LOG", help="Also ask whether it is worse than this run.")
+@click.option("--baseline", metavar="SUITE@DATE|run:ID|AUDIT_LOG", help="Also ask whether it is worse than this run.")
 @click.option(
     "--max-regression",
     type=click.FloatRange(0, 1),
@@ -88,12 +88,12 @@ def gate(
     else:
         decision, comparisons = _stored(environment, store, what, date, as_decided)
     decision = decision.model_copy(update={"is_strict": strict})
+    _write(decision, comparisons, junit_file, markdown_file)
     if as_json:
         show.print_json(decision.model_dump(mode="json"))
     else:
         show.print_comparisons(comparisons)
         show.print_decision(decision)
-    _write(decision, comparisons, junit_file, markdown_file)
     show.warn_inconclusive(decision)
     return show.exit_code(decision)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from spancheck_pipeline.api.importing import Imported, Source
     from spancheck_pipeline.decision.suite import Citations, Suite
     from spancheck_pipeline.evidence.case import Case
+    from spancheck_pipeline.storage.datasets import LoadedSuite
     from spancheck_pipeline.storage.store import Night, Store
 
 
@@ -59,10 +60,19 @@ def import_(
         citations=_citations(citations),
         version=version,
     )
-    existing, known = _suite(environment, suite)
+    loaded, known = _suite(environment, suite)
     read = read_source(source, known)
-    done = import_run(store, place, existing or _new_suite(suite), source, read, known=known, replace=replace)
-    folder = None if existing else _write_suite(environment, store, place, source, done)
+    done = import_run(
+        store,
+        place,
+        loaded.suite if loaded else _new_suite(suite),
+        source,
+        read,
+        graders=loaded.graders if loaded else (),
+        known=known,
+        replace=replace,
+    )
+    folder = None if loaded else _write_suite(environment, store, place, source, done)
     if as_json:
         show.print_json(_as_json(place, done, folder))
     else:
@@ -93,14 +103,14 @@ def _citations(name: str) -> Citations:
     return cast("Citations", name)
 
 
-def _suite(environment: Environment, name: str) -> tuple[Suite | None, tuple[Case, ...]]:
+def _suite(environment: Environment, name: str) -> tuple[LoadedSuite | None, tuple[Case, ...]]:
     """Return the suite of a name with its cases, or None where its folder does not exist."""
     from spancheck_pipeline.storage.datasets import load_cases
 
     if not (environment.datasets / name).exists():
         return None, ()
     loaded = open_suite(environment, name)
-    return loaded.suite, load_cases(loaded.folder, loaded.suite.cases)
+    return loaded, load_cases(loaded.folder, loaded.suite.cases)
 
 
 def _new_suite(name: str) -> Suite:
@@ -112,12 +122,19 @@ def _new_suite(name: str) -> Suite:
 
 
 def _write_suite(environment: Environment, store: Store, place: Night, source: Source, done: Imported) -> Path:
+    from spancheck_pipeline.errors import StorageError
     from spancheck_pipeline.importers.starter import write_suite
     from spancheck_pipeline.storage.tables import CAPTURED_RUN, captured_from_row
 
     folder = environment.datasets / place.suite
     rows = (captured_from_row(row) for row in store.open(place, CAPTURED_RUN).rows())
-    write_suite(folder, place.suite, done.read.cases, rows, origin=f"{source.path.name} ({source.format})")
+    try:
+        write_suite(folder, place.suite, done.read.cases, rows, origin=f"{source.path.name} ({source.format})")
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: the new suite's folder cannot be written ({error.strerror}); the captured run is stored: write "
+            "suite.yaml and cases.jsonl yourself, or import again with --replace"
+        ) from None
     return folder
 
 

@@ -21,6 +21,7 @@ _COMMANDS = {
     "score": ("Show the scorecard of a date or of an audit log; grade it again if asked.", "score:score"),
     "gate": ("Decide whether a date or an audit log is good enough.", "gate:gate"),
     "diff": ("Compare two runs case by case.", "diff:diff"),
+    "trend": ("Show a suite's rates over its dates, with intervals and what has changed.", "trend:trend"),
     "promote": ("Pin a date as the release baseline, or list the baselines.", "promote:promote"),
     "import": ("Turn another tool's file of answers into a captured run.", "import_:import_"),
     "audit": ("Read and export the record of a date.", "audit:audit"),

@@ -129,7 +129,7 @@ def thresholds_of(items: tuple[str, ...]) -> dict[str, float]:
 
 
 def load_run(environment: Environment, store: Store, what: str, date: str | None, as_decided: int | None = None) -> Run:
-    """Return the run that an argument names: an audit log's file, ``SUITE`` with a date, or ``SUITE@DATE``.
+    """Return the run that an argument names: an audit log's file, ``run:ID``, ``SUITE`` with a date, or ``SUITE@DATE``.
 
     Raises:
         UsageError: for a name that is neither a file nor a suite's.
@@ -137,9 +137,12 @@ def load_run(environment: Environment, store: Store, what: str, date: str | None
     """
     from spancheck_pipeline.api.run import Run
     from spancheck_pipeline.api.stored import stored_run
+    from spancheck_pipeline.storage.store import AdHoc
 
     if is_file_name(what):
         return Run.load(Path(what))
+    if what.startswith("run:"):
+        return stored_run(store, AdHoc("adhoc", what.removeprefix("run:")))
     suite, _, at = what.partition("@")
     return stored_run(store, night(environment, suite, at or date), as_decided=as_decided)
 

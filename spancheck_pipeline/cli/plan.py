@@ -52,7 +52,7 @@ def _lines(planned: PlanDocument) -> list[str]:
             f"  judge calls: none. {planned.n_judged} criteria × epochs need a judge, and stay unmeasured without one"
         )
     if planned.max_run_cost_usd is not None:
-        answer = {True: "above it: the run will not begin", False: "within it", None: "whether it holds shows as it runs"}
+        answer = {True: "above it, so the run will not begin", False: "within it", None: "the run will tell"}
         lines.append(f"  budget: {planned.max_run_cost_usd:g} USD a run; {answer[planned.is_over_budget]}")
     return lines
 
@@ -72,8 +72,8 @@ def _of(calls: PlannedCalls) -> list[str]:
         lines.append(_row("cost in USD", calls.cost_usd, "{:.4f}"))
     basis = {
         "captured_run": f"as in the captured run {calls.run_id}",
-        "assumptions": "assumed, since no run of this target is captured: 2,000 tokens beside the question (0 to 8,000), "
-        "300 written (50 to 1,000), 2 % of the calls made twice",
+        "assumptions": "assumed, since no run of this target is captured: 2,000 tokens beside the question (0 to "
+        "8,000), 300 written (50 to 1,000), 2 % of the calls made twice",
         "no_calls": "the answers are recorded; nothing is called",
     }[calls.basis]
     return [*lines, f"  {basis}"]

@@ -50,6 +50,8 @@ class ScoreFacts:
     reason_code: str = ""
     n_unsupported: int = 0
     """Findings whose outcome is fail; only read of a groundedness grader, for the hallucination rate."""
+    criteria: tuple[tuple[str, Outcome], ...] = ()
+    """Criterion id and outcome of each finding that is a criterion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,32 @@ class CategoryFigures(BaseModel):
     mean_score: Rate
 
 
+class CriterionOfCase(BaseModel):
+    """One criterion of one case, by their ids."""
+
+    model_config = _FROZEN
+
+    case_id: str
+    criterion_id: str
+
+
+class CriteriaFigures(BaseModel):
+    """What a run's criteria come to. What is counted is a criterion of a case, once, whatever its epochs."""
+
+    model_config = _FROZEN
+
+    counts: Counts
+    """``n_cases`` is the number of criteria of cases here."""
+    by_criterion: dict[str, Counts] = Field(default_factory=dict)
+    """Criterion id → counts over the cases that have one of that id."""
+    failing: tuple[CriterionOfCase, ...] = ()
+    flaky: tuple[CriterionOfCase, ...] = ()
+    """Those that held in some epochs and not in others."""
+    unmeasured: tuple[CriterionOfCase, ...] = ()
+    pass_hat_k: tuple[PassHatK, ...] = ()
+    """Over criteria of cases; empty with one epoch."""
+
+
 class GraderFigures(BaseModel):
     """What one grader says of a run."""
 
@@ -100,6 +126,8 @@ class GraderFigures(BaseModel):
     unmeasured_case_ids: tuple[str, ...] = ()
     pass_hat_k: tuple[PassHatK, ...] = ()
     """Empty with one epoch; k = 1 … 10 and the number of epochs otherwise."""
+    criteria: CriteriaFigures | None = None
+    """Each criterion on its own; None for a grader whose findings are no criteria."""
 
 
 class Hallucination(BaseModel):

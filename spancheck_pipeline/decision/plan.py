@@ -139,7 +139,9 @@ def _target_calls(suite: Suite, cases: Sequence[Case], history: History | None) 
         nothing = Range(low=0, expected=0, high=0)
         return PlannedCalls(what="target", n_calls=nothing, cost_usd=nothing, basis="no_calls")
     answered = [row for row in history.rows if row.usage is not None] if history else []
-    attempts = sum(row.attempts for row in history.rows) / len(history.rows) if history and answered else ASSUMED_ATTEMPTS
+    attempts = ASSUMED_ATTEMPTS
+    if history and answered:
+        attempts = sum(row.attempts for row in history.rows) / len(history.rows)
     most = (1 + suite.target.retries) * PASSES
     n_calls = Range(low=n_rows, expected=n_rows * min(max(attempts, 1.0), most), high=n_rows * most)
     if history and answered:
@@ -178,7 +180,10 @@ def _spread(values: Sequence[float]) -> Range | None:
     """Return what most answers need: the cheapest tenth's bound, the mean, and the dearest twentieth's."""
     if not values:
         return None
-    low, mean, high = stats.quantile(values, 0.1), math.fsum(values) / len(values), stats.quantile(values, 0.95)
+    mean = math.fsum(values) / len(values)
+    low, high = stats.quantile(values, 0.1), stats.quantile(values, 0.95)
+    assert low is not None, "there are values"
+    assert high is not None, "there are values"
     return Range(low=min(low, mean), expected=mean, high=max(high, mean))
 
 
@@ -212,10 +217,7 @@ def _price(prices: Iterable[ModelPrice], prompt: Range, output: Range) -> Range:
 
     def at(bound: Literal["low", "expected", "high"]) -> list[float]:
         return [
-            (
-                getattr(prompt, bound) * price.input_usd_per_mtok
-                + getattr(output, bound) * price.output_usd_per_mtok
-            )
+            (getattr(prompt, bound) * price.input_usd_per_mtok + getattr(output, bound) * price.output_usd_per_mtok)
             / 1e6
             for price in prices
         ]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from spancheck_pipeline import stats
+from spancheck_pipeline.decision.criterion_figures import criteria_figures, pass_hat_k
 from spancheck_pipeline.decision.facts import (
     CaseOutcome,
     GraderFacts,
@@ -29,17 +30,14 @@ from spancheck_pipeline.decision.figures import (
     Hallucination,
     Headline,
     Latency,
-    PassHatK,
     Quantiles,
     Rate,
     ScorecardDocument,
     Tokens,
 )
 from spancheck_pipeline.decision.tally import TOKEN_KINDS, CallTally, RunTally, Stored
-from spancheck_pipeline.grading.score import Outcome
 
 NO_CATEGORY: Final = "(none)"
-_MOST_K: Final = 10
 
 
 def build_scorecard(
@@ -119,7 +117,11 @@ def _grader_figures(facts: GraderFacts, run: RunTally) -> GraderFigures:
         failing_case_ids=_ids(reduced, CaseOutcome.FAIL),
         flaky_case_ids=_ids(reduced, CaseOutcome.FLAKY),
         unmeasured_case_ids=_ids(reduced, CaseOutcome.UNMEASURED),
-        pass_hat_k=_pass_hat_k(stored, reduced, run.epochs) if run.epochs > 1 else (),
+        pass_hat_k=pass_hat_k(
+            ([score.outcome for score in stored[case_id]] for case_id in stored if reduced[case_id].is_measured),
+            run.epochs,
+        ),
+        criteria=criteria_figures(run.criteria[facts.name], run.epochs),
     )
 
 
@@ -191,22 +193,6 @@ def _mean(values: Sequence[tuple[float, tuple[bool, str]]], run: RunTally) -> Ra
         n_clusters=mean.n_clusters if is_clustered else None,
         few_clusters=is_clustered and mean.n_clusters < stats.FEW_CLUSTERS,
     )
-
-
-def _pass_hat_k(
-    stored: Mapping[str, list[Stored]], reduced: Mapping[str, CaseOutcome], epochs: int
-) -> tuple[PassHatK, ...]:
-    pairs: list[tuple[int, int]] = []
-    for case_id, scores in stored.items():
-        if reduced[case_id].is_measured:
-            outcomes = [s.outcome for s in scores if s.outcome.is_measured]
-            pairs.append((len(outcomes), outcomes.count(Outcome.PASS)))
-    found = []
-    for k in sorted({*range(1, min(epochs, _MOST_K) + 1), epochs}):
-        shares = [stats.pass_hat_k(n, c, k) for n, c in pairs if n >= k]
-        if shares:
-            found.append(PassHatK(k=k, value=math.fsum(shares) / len(shares), n_cases=len(shares)))
-    return tuple(found)
 
 
 def _headline(graders: Sequence[GraderFacts], figures: Mapping[str, GraderFigures], run: RunTally) -> Headline:

@@ -97,6 +97,7 @@ class RunTally:
         if len(self.scores) != len(graders):
             raise ValueError("two graders of one scorecard have the same name")
         self.reasons: dict[str, Counter[str]] = {facts.name: Counter() for facts in graders}
+        self.criteria: dict[str, dict[tuple[str, str], dict[int, Outcome]]] = {facts.name: {} for facts in graders}
         self.calls_made = CallTally()
         self.epochs = 1
 
@@ -119,6 +120,8 @@ class RunTally:
             raise ValueError(f"case {score.case_id!r} has two scores of {score.grader!r} for epoch {score.epoch}")
         known[key] = Stored(score.outcome, score.value, score.n_unsupported > 0)
         self.reasons[score.grader][safe_name(score.reason_code, other="other", most=64)] += 1
+        for criterion, outcome in score.criteria:
+            self.criteria[score.grader].setdefault((score.case_id, criterion), {})[score.epoch] = outcome
         self._see(score)
 
     def _see(self, facts: RowFacts | ScoreFacts) -> None:

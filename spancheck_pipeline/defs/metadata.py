@@ -76,13 +76,15 @@ def of_scorecard(made: Summarized) -> Metadata:
     """Return the rates of a scorecard, each as a number that the UI plots over partitions."""
     card = made.scorecard
     headline = card.headline
-    rates = {
-        "citation_accuracy": headline.citation_accuracy and headline.citation_accuracy.value,
-        "abstention_correctness": headline.abstention_correctness and headline.abstention_correctness.value,
-        "hallucination_rate": headline.hallucination and headline.hallucination.rate.value,
-        "mean_cost_usd": headline.cost.mean_usd,
-        "p95_latency_ms": headline.latency.answer.p95_ms,
+    headlines = {
+        "citation_accuracy": headline.citation_accuracy,
+        "abstention_correctness": headline.abstention_correctness,
+        "hallucination_rate": headline.hallucination and headline.hallucination.rate,
     }
+    rates: dict[str, float | None] = {name: rate.value for name, rate in headlines.items() if rate}
+    rates |= {f"{name}_low": rate.low for name, rate in headlines.items() if rate}
+    rates |= {f"{name}_high": rate.high for name, rate in headlines.items() if rate}
+    rates |= {"mean_cost_usd": headline.cost.mean_usd, "p95_latency_ms": headline.latency.answer.p95_ms}
     rates |= {f"pass_rate_{name}": figures.pass_rate.value for name, figures in card.graders.items()}
     return {
         **of_file(made.published),

@@ -86,6 +86,10 @@ _MASK = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_MASKED = ("`", "~~~", "](", "]:", "http")
+"""One of these is in every text in which something is masked."""
+_MAY_MARK = re.compile(r"[\[【<⁰¹²³⁴-⁹(](?:(?<!\()|(?=doc|source|ref|passage))")
+"""What every marker starts with."""
 _MARKERS = re.compile(
     r"""
       (?<![\w)\]])(?<!\\)\[
@@ -109,6 +113,8 @@ _PARTS = re.compile(r"(?P<id>\^?(?P<prefix>[A-Za-z]{2,12}[ _-]?)?(?P<number>\d{1
 
 def masked(text: str) -> str:
     """Return a text of the same length with code, links, footnote definitions and URLs blanked out."""
+    if not any(sign in text for sign in _MASKED):
+        return text
     return _MASK.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
@@ -122,6 +128,8 @@ def markers(answer: str, known: Sequence[str] | None = None) -> tuple[Marker, ..
     >>> [(m.ids, m.start, m.end) for m in markers("Notice is 30 days [1][2-4]. x[3] is an index.")]
     [(('1',), 18, 21), (('2', '3', '4'), 21, 26)]
     """
+    if _MAY_MARK.search(answer) is None:
+        return ()
     text = masked(answer)
     found = [marker for match in _MARKERS.finditer(text) if (marker := _read(text, match)) is not None]
     if known:

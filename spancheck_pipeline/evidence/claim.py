@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from spancheck_pipeline.evidence.citation import Citation, Marker, markers, resolve_marker, strip_markers
 from spancheck_pipeline.evidence.folding import fold
 from spancheck_pipeline.evidence.sentence import sentences
-from spancheck_pipeline.evidence.word import Span, remember, word_starts, words
+from spancheck_pipeline.evidence.word import Span, remember, word_starts, word_texts, words
 
 if TYPE_CHECKING:
     from spancheck_pipeline.evidence.run import Context
@@ -112,11 +112,12 @@ _PLEASANTRY = re.compile(
 
 def _claims(sentence: str) -> bool:
     stripped = sentence.strip()
-    if not words(stripped) or stripped.startswith("#") or stripped.endswith(("?", "？")):
+    if not word_texts(stripped) or stripped.startswith("#") or stripped.endswith(("?", "？")):
         return False
     if re.fullmatch(r"\*\*[^*\n]{1,120}\*\*:?", stripped):
         return False
-    return not (_LEAD_IN.match(stripped) or _PLEASANTRY.match(stripped))
+    is_lead_in = stripped.endswith(":") and _LEAD_IN.match(stripped)
+    return not (is_lead_in or _PLEASANTRY.match(stripped))
 
 
 class _Marked:
@@ -211,11 +212,11 @@ def _nearest(answer: str, spans: Sequence[Span], quote: str | None) -> Span:
 def _bag(text: str) -> frozenset[str]:
     """Return a text's folded words; of scripts without spaces, the pairs of letters."""
     bag: set[str] = set()
-    for word in words(fold(text).text):
-        if word.text[0] > "\u0dff" and len(word.text) > 1:
-            bag.update(word.text[i : i + 2] for i in range(len(word.text) - 1))
+    for word in word_texts(fold(text).text):
+        if word[0] > "\u0dff" and len(word) > 1:
+            bag.update(word[i : i + 2] for i in range(len(word) - 1))
         else:
-            bag.add(word.text)
+            bag.add(word)
     return frozenset(bag)
 
 
@@ -226,8 +227,11 @@ def _at(answer: str, span: Span, basis: Basis) -> Claim:
 @remember(1_000_000)
 def _clean(text: str) -> str:
     """Return a claim's words without markers, and without the blanks that they leave."""
+    bare = strip_markers(text)
+    if "  " not in bare:
+        return bare.strip()
     return re.sub(
         r" {2,}(?=[.,;:!?])| {2,}",
         lambda m: "" if m.end() < len(m.string) and m.string[m.end()] in ".,;:!?" else " ",
-        strip_markers(text),
+        bare,
     ).strip()

@@ -17,6 +17,7 @@ _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=Fal
 
 JsonType = Literal["string", "number", "integer", "boolean", "null", "array", "object"]
 
+
 def _told(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be empty")
@@ -125,14 +126,7 @@ class FaithfulTarget(BaseModel):
 
 
 Target = (
-    DateTarget
-    | TextTarget
-    | TableTarget
-    | CircledTarget
-    | PathTarget
-    | FieldTarget
-    | AbstentionTarget
-    | FaithfulTarget
+    DateTarget | TextTarget | TableTarget | CircledTarget | PathTarget | FieldTarget | AbstentionTarget | FaithfulTarget
 )
 
 SHAPES: Final[Mapping[str, Mapping[str, type[BaseModel]]]] = {

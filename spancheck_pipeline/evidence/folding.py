@@ -68,9 +68,13 @@ _SPECIAL = re.compile(
 _LINE_START = re.compile(r"[ \t]*(?:(?:[-*+•·‣◦▪▫●○■□–—]|\#{1,6}|>)[ \t]+|>)*(?:\[[ xX]\][ \t]+)?")
 _RULE_LINE = re.compile(r"[ \t]*[|:=-][ \t|:=-]{2,400}(?=[\r\n]|\Z)")
 _NEWLINE = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
-_PLAIN = re.compile(
-    r"(?![ #+])(?:[A-Za-z0-9.,;:()?!%$/=+\"@#]| (?! )|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9])"
-    r"|(?<=[A-Za-z])'(?=[A-Za-z]))*+(?<! )\Z"
+_CANDIDATE = re.compile(
+    rf"""[-\xad{_DASHES}{_SINGLE}{_DOUBLE}{_INVISIBLE}{_SUPER}\[\]【<&\\*_`|!\s](?<![ ](?![\s\[【]))""", re.IGNORECASE
+)
+"""Where ``_SPECIAL`` can match: one class of characters, which is searched many times faster than its alternatives."""
+_PLAIN = re.compile(r"[A-Za-z0-9.,;:()?!%$/=+\"@# '-]*\Z")
+_NOT_PLAIN = re.compile(
+    r"-(?:(?<![A-Za-z0-9]-)|(?![A-Za-z0-9]))|'(?:(?<![A-Za-z]')|(?![A-Za-z]))| (?:\Z| )|\A[ #+]"
 )
 _SUPER_DIGITS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 _SUB_DIGITS = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
@@ -243,13 +247,15 @@ class _Folder:
 
     def run(self) -> Folded:
         text = self.text
-        if _PLAIN.match(text):
+        if _PLAIN.match(text) and not _NOT_PLAIN.search(text):
             return Folded(text.lower(), _folded=[0], _start=[0], _end=[len(text)], _even=[True])
         at = self.line_start(0)
-        search = _SPECIAL.search
-        while match := search(text, at):
-            if match.start() > at:
-                self.plain(at, match.start())
+        for candidate in _CANDIDATE.finditer(text, at):
+            start = candidate.start()
+            if start < at or (match := _SPECIAL.match(text, start)) is None:
+                continue
+            if start > at:
+                self.plain(at, start)
             at = self.special(match)
         if at < len(text):
             self.plain(at, len(text))

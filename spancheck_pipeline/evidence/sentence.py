@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from importlib import resources
 
 from spancheck_pipeline.evidence.word import Span, remember
@@ -23,6 +24,8 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
+_CANDIDATE = re.compile(r"[。！？｡︒؟۔।॥.!?…\n\r\u2028\u2029 \t](?<![ \t](?![ \t\r\n\u2028\u2029]))")
+"""Where ``_END`` can match: one class of characters, which is searched many times faster than its alternatives."""
 _LISTS = tomllib.loads(resources.files(__package__).joinpath("abbreviations.toml").read_text("utf-8"))
 _ALWAYS_INSIDE = frozenset(_LISTS["inside"].split())
 _EITHER = frozenset(_LISTS["either"].split())
@@ -50,7 +53,7 @@ def sentences(text: str) -> tuple[Span, ...]:
     """
     spans: list[Span] = []
     start = 0
-    for match in _END.finditer(text):
+    for match in _ends(text):
         if match.end() <= start:
             continue
         if match.lastgroup == "line":
@@ -60,6 +63,16 @@ def sentences(text: str) -> tuple[Span, ...]:
             start = _close(text, spans, start, match.end(), match.end())
     _close(text, spans, start, len(text), len(text))
     return tuple(spans)
+
+
+def _ends(text: str) -> Iterator[re.Match[str]]:
+    """Yield the places where a sentence may end, as ``_END.finditer`` does."""
+    at = 0
+    for candidate in _CANDIDATE.finditer(text):
+        start = candidate.start()
+        if start >= at and (match := _END.match(text, start)):
+            at = match.end()
+            yield match
 
 
 def _close(text: str, spans: list[Span], start: int, end: int, following: int) -> int:

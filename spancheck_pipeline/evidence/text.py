@@ -9,6 +9,7 @@ from __future__ import annotations
 from spancheck_pipeline.evidence.folding import Folded, fold, fold_keeping_wraps
 from spancheck_pipeline.evidence.sentence import sentences
 from spancheck_pipeline.evidence.word import (
+    PerWord,
     Span,
     Word,
     count_words,
@@ -16,10 +17,11 @@ from spancheck_pipeline.evidence.word import (
     is_word_char,
     remember,
     word_starts,
+    word_texts,
     words,
 )
 
 __all__ = [
-    "Folded", "Span", "Word", "count_words", "fold", "fold_keeping_wraps", "is_no_space", "is_word_char", "remember",
-    "sentences", "word_starts", "words",
+    "Folded", "PerWord", "Span", "Word", "count_words", "fold", "fold_keeping_wraps", "is_no_space", "is_word_char",
+    "remember", "sentences", "word_starts", "word_texts", "words",
 ]  # fmt: skip

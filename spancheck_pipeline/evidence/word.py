@@ -45,9 +45,8 @@ def remember(max_chars: int) -> Callable[[Callable[[str], T]], Callable[[str], T
         def remembered(text: str) -> T:
             nonlocal held
             if text in kept:
-                value = kept[text]
                 kept.move_to_end(text)
-                return value
+                return kept[text]
             value = function(text)
             if len(text) * 8 <= max_chars:
                 kept[text] = value
@@ -59,6 +58,26 @@ def remember(max_chars: int) -> Callable[[Callable[[str], T]], Callable[[str], T
         return remembered
 
     return wrap
+
+
+class PerWord(dict[str, T]):
+    """What a pure function says of a word, kept per word: ``map(table.__getitem__, words)`` asks at the speed of C.
+
+    The same few words make up most texts. Words of more than 40 letters are not kept, and the table starts anew at
+    65,536 words, so that no text can fill the memory.
+    """
+
+    def __init__(self, function: Callable[[str], T]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, word: str) -> T:
+        value = self._function(word)
+        if len(word) <= 40:  # noqa: PLR2004 - as said above
+            if len(self) >= 65536:  # noqa: PLR2004 - as said above
+                self.clear()
+            self[word] = value
+        return value
 
 
 def _ranges(wanted: Callable[[str], bool], *blocks: range) -> str:
@@ -143,6 +162,15 @@ def word_starts(text: str) -> list[tuple[str, int]]:
     return [(match.group(), match.start()) for match in _pattern(text).finditer(text)]
 
 
+def word_texts(text: str) -> list[str]:
+    """Return the words of a text without their places, which is several times faster.
+
+    >>> word_texts("thirty days")
+    ['thirty', 'days']
+    """
+    return _pattern(text).findall(text)
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     return _ASCII_WORD if text.isascii() else _WORD
 
@@ -155,9 +183,11 @@ def count_words(text: str) -> int:
     >>> count_words("thirty days written"), count_words("合同生效")
     (3, 3)
     """
+    if text.isascii():
+        return len(_ASCII_WORD.findall(text))
     spaced, unspaced = 0, 0
-    for word in words(text):
-        letters = len(_NO_SPACE.findall(word.text))
+    for word in word_texts(text):
+        letters = len(_NO_SPACE.findall(word))
         unspaced += letters
         spaced += not letters
     return spaced + unspaced * 3 // 4

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from spancheck_pipeline.evidence.text import Span, sentences
+from spancheck_pipeline.evidence.text import Span, remember, sentences
 from spancheck_pipeline.grading.language import flatten, language_of
 from spancheck_pipeline.grading.phrasebook import MARKS, Phrasebook, pattern_problem, phrasebooks_for
 
@@ -63,6 +63,16 @@ def detect_abstention(text: str, *, patterns: Sequence[str] = ()) -> Abstention:
     >>> detect_abstention("42").kind
     'answered'
     """
+    return _detect(text, patterns) if patterns else _detected(text)
+
+
+@remember(2_000_000)
+def _detected(text: str) -> Abstention:
+    """Return what a text does, kept: several graders ask about each answer, and every epoch and re-scoring again."""
+    return _detect(text, ())
+
+
+def _detect(text: str, patterns: Sequence[str]) -> Abstention:
     flat = flatten(text)
     if not any(character.isalnum() for character in flat) and _is_empty(flat):
         return Abstention(abstained=True, kind="abstained", signal="mark" if flat.strip() else "empty")
@@ -94,7 +104,8 @@ def abstention_of(output: Output, *, patterns: Sequence[str] = ()) -> Abstention
         return replace(told, abstained=True, kind="abstained", signal="flag")
     declined = told.kind in {"abstained", "refused"}
     contradicted = bool(output.abstained and not declined) or (output.abstained is False and declined) or refusing
-    return replace(told, contradicted=contradicted and not (refusing and declined))
+    is_contradicted = contradicted and not (refusing and declined)
+    return told if is_contradicted == told.contradicted else replace(told, contradicted=is_contradicted)
 
 
 def _is_empty(flat: str) -> bool:
@@ -156,16 +167,19 @@ def _read_sentence(flat: str, span: Span, book: Phrasebook, patterns: Sequence[s
     declined_here = False
     for start, end, opener in book.clauses(flat, span):
         clause = flat[start:end]
-        if found := book.refuses(clause):
+        has_phrase = bool(patterns) or book.knows(clause)
+        if not has_phrase:
+            found = None
+        elif found := book.refuses(clause):
             reading.refuses += 1
         elif found := book.declines(clause, patterns):
             reading.declines += 1
         if found:
             declined_here = True
             reading.cue = reading.cue or (start + found[0], start + found[1])
-        elif opener == "conclude" and declined_here and not book.is_neutral(clause):
+        elif opener == "conclude" and declined_here and not book.is_neutral(clause, has_phrase=has_phrase):
             reading.concludes = True
-        elif not book.is_neutral(clause) and not (opener == "explain" and declined_here):
+        elif not book.is_neutral(clause, has_phrase=has_phrase) and not (opener == "explain" and declined_here):
             reading.asserts_first |= reading.declines + reading.refuses == 0
             reading.assertions += 1
 

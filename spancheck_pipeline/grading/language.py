@@ -31,7 +31,7 @@ class Reading(NamedTuple):
 def language_of(flat: str) -> Reading:
     """Return the language that a text is positively in, by its script and function words."""
     sample = flat[:4000]
-    scripts = Counter(_script(character) for character in sample if character.isalpha())
+    scripts = _scripts(sample)
     if not scripts:
         return Reading(None, None)
     script, count = scripts.most_common(1)[0]
@@ -44,17 +44,34 @@ def _by_words(sample: str, script: str) -> str | None:
     codes = data_file("languages")["by_script"].get(script, ())
     if len(codes) <= 1:
         return codes[0] if codes else f"und-{script}"
-    words = re.findall(r"[^\W\d_]+", sample)
-    hits = {code: sum(word in _word_set(code) for word in words) for code in codes}
+    hits = dict.fromkeys(codes, 0)
+    users = _users(script)
+    for word in re.findall(r"[^\W\d_]+", sample):
+        for code in users.get(word, ()):
+            hits[code] += 1
     best = max(hits, key=lambda code: hits[code])
     runner_up = max(count for code, count in hits.items() if code != best)
     needed = 2 if best in LANGUAGES else 3
     return best if hits[best] >= needed and hits[best] > runner_up else None
 
 
+def _scripts(sample: str) -> Counter[str]:
+    """Return how many letters of each script a text has, the scripts in order of first mention."""
+    scripts: Counter[str] = Counter()
+    for character, count in Counter(sample).items():
+        if character.isalpha():
+            scripts[_script(character)] += count
+    return scripts
+
+
 @cache
-def _word_set(code: str) -> frozenset[str]:
-    return frozenset(data_file("languages")["function_words"][code].split())
+def _users(script: str) -> dict[str, tuple[str, ...]]:
+    """Return which languages of a script use each function word."""
+    users: dict[str, tuple[str, ...]] = {}
+    for code in data_file("languages")["by_script"][script]:
+        for word in set(data_file("languages")["function_words"][code].split()):
+            users[word] = (*users.get(word, ()), code)
+    return users
 
 
 @lru_cache(maxsize=65536)
@@ -69,7 +86,9 @@ def flatten(text: str) -> str:
     Typographic quotes, full-width marks and odd blanks become plain ones; Markdown emphasis, headings and quoted
     passages become blanks.
     """
-    plain = "".join(_plain(character) for character in text)
+    plain = text.translate(_PLAIN)
+    if '"' not in plain:
+        return plain
     return _QUOTED.sub(lambda match: '"' + " " * (len(match.group()) - 2) + '"', plain)
 
 
@@ -86,7 +105,6 @@ _TABLE = str.maketrans(
 )
 
 
-@lru_cache(maxsize=65536)
 def _plain(character: str) -> str:
     """Return the one character that stands for a character: lower case, and a blank for what is not text."""
     lower = character.lower()
@@ -94,6 +112,19 @@ def _plain(character: str) -> str:
     if plain in {"\n", "。"} or "!" <= plain <= "~":
         return plain
     return plain if unicodedata.category(plain)[0] in "LMN" else " "
+
+
+class _Plain(dict[int, str]):
+    """What stands for each character, found when it is first met: a table for ``str.translate``."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= 65536:  # noqa: PLR2004 - no text can fill the memory
+            self.clear()
+        plain = self[code] = _plain(chr(code))
+        return plain
+
+
+_PLAIN = _Plain()
 
 
 @cache

@@ -56,6 +56,12 @@ class Phrasebook:
     """Words after a phrase that do so."""
     splitter: Any
     """What divides the clauses of a sentence."""
+    any_phrase: Any
+    """All phrases in one pattern: most clauses hold none, and one search tells so."""
+
+    def knows(self, clause: str) -> bool:
+        """Whether a clause holds any phrase, of whatever sort; where not, the other questions need no search."""
+        return self.any_phrase.search(clause.encode("utf-8")) is not None
 
     def declines(self, clause: str, patterns: Sequence[str] = ()) -> tuple[int, int] | None:
         """Return the span of the words that say "I cannot answer from the sources", or None."""
@@ -66,11 +72,14 @@ class Phrasebook:
         """Return the span of the words that say "I will not answer", or None."""
         return self._first(self.refuse, clause)
 
-    def is_neutral(self, clause: str) -> bool:
-        """Whether a clause asserts nothing: courtesy, an offer, a question, what a source is about."""
+    def is_neutral(self, clause: str, *, has_phrase: bool = True) -> bool:
+        """Whether a clause asserts nothing: courtesy, an offer, a question, what a source is about.
+
+        ``has_phrase`` is what ``knows`` said of it.
+        """
         if clause.rstrip().endswith("?") or not any(character.isalnum() for character in clause):
             return True
-        return any(phrase.pattern.search(clause) for phrase in self.neutral)
+        return has_phrase and any(phrase.pattern.search(clause) for phrase in self.neutral)
 
     def clauses(self, flat: str, span: tuple[int, int]) -> Iterator[tuple[int, int, Opener]]:
         """Yield the clauses of one sentence with the sort of word that opens each."""
@@ -122,17 +131,25 @@ def phrasebook(language: str) -> Phrasebook:
             made.append(Phrase(_wrapped(_filled(_either(items), words), edge), is_anchored=False))
         return tuple(made)
 
+    decline, refuse = compiled(data["decline"]), compiled(data.get("refuse", {}))
+    neutral = compiled(data.get("neutral", {}))
     return Phrasebook(
         language=language,
-        decline=compiled(data["decline"]),
-        refuse=compiled(data.get("refuse", {})),
-        neutral=compiled(data.get("neutral", {})),
+        decline=decline,
+        refuse=refuse,
+        neutral=neutral,
         safety=_wrapped(_filled(_either(data.get("safety", [])) or _NEVER, words), edge),
         condition=_wrapped(_filled(_either(data["condition"]) or _NEVER, words), edge),
         relative=_wrapped(_filled(_either(data.get("relative", data["condition"])) or _NEVER, words), edge),
         after=_compile(rf"^\s*(?:{_filled(_either(data.get('after', [])) or _NEVER, words)})"),
         splitter=_splitter(data, words, edge),
+        any_phrase=_any_of((*decline, *refuse, *neutral)),
     )
+
+
+def _any_of(phrases: Sequence[Phrase]) -> Any:
+    """Return one pattern that finds whether any of the phrases is there, and no more: that is what makes it fast."""
+    return _compile("|".join(f"(?:{phrase.pattern.pattern})" for phrase in phrases) or _NEVER, captures=False)
 
 
 def _splitter(data: Mapping[str, Any], words: Mapping[str, str], edge: str) -> Any:
@@ -192,8 +209,9 @@ def pattern_problem(pattern: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _compile(pattern: str) -> Any:
+def _compile(pattern: str, *, captures: bool = True) -> Any:
     options = re2.Options()
+    options.never_capture = not captures
     options.log_errors = False
     options.max_mem = 64 << 20
     return re2.compile(pattern, options)

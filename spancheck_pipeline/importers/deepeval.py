@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spancheck_pipeline.evidence.payloads.reading import amount
+from spancheck_pipeline.evidence.payloads.reading import amount, first
 from spancheck_pipeline.importers.documents import items_of
 from spancheck_pipeline.importers.record import Record
 from spancheck_pipeline.storage.case_rows import Report
@@ -21,7 +21,7 @@ def read(path: Path, report: Report) -> Iterator[Record]:
         case = {_CAMEL.get(name, name): value for name, value in item.value.items()}
         if "input" not in case:
             fix = "conversational test cases cannot be imported; export single-turn ones"
-            report.add(f"{item.where}: has no 'input'", line=item.line, fix=fix)
+            report.add(item.said("has no 'input'"), line=item.line, fix=fix)
             continue
         answer = case.get("actual_output")
         seconds = amount(case.get("completion_time", case.get("completionTime")))
@@ -31,9 +31,7 @@ def read(path: Path, report: Report) -> Iterator[Record]:
                 "expected": case.get("expected_output"),
                 "meta": {"ideal_context": case["context"]} if case.get("context") else None,
             },
-            output={"answer": answer, "contexts": _passages(case.get("retrieval_context"))}
-            if answer is not None
-            else None,
+            output=None if answer is None else _output(answer, case),
             error=None if answer is not None else "the test case has no actual_output",
             error_class="NoRecordedAnswer",
             latency_ms=None if seconds is None else seconds * 1000,
@@ -41,6 +39,18 @@ def read(path: Path, report: Report) -> Iterator[Record]:
             line=item.line,
             source=item.value,
         )
+
+
+def _output(answer: Any, case: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "answer": answer,
+        "contexts": _passages(case.get("retrieval_context")),
+        "usage": {
+            "input_tokens": first(case, "input_token_count", "inputTokenCount"),
+            "output_tokens": first(case, "output_token_count", "outputTokenCount"),
+            "cost_usd": first(case, "token_cost", "tokenCost"),
+        },
+    }
 
 
 def _test_cases(document: Any) -> list[Any] | None:
@@ -54,7 +64,7 @@ def _test_cases(document: Any) -> list[Any] | None:
 
 
 def _passages(value: Any) -> list[Any] | None:
-    """Return the retrieved texts; a CSV cell joins them with ``|``."""
+    """Return the retrieved texts; in CSV and JSONL the tool joins them with ``|``."""
     if isinstance(value, str):
         return value.split("|") if value else None
     return value if isinstance(value, list) else None

@@ -27,6 +27,10 @@ class Item:
     is_flat: bool = False
     """Whether lists and objects stand as JSON text in its cells (CSV)."""
 
+    def said(self, what: str) -> str:
+        """Return a message about the item; its place stands in it where there is no line to name."""
+        return what if self.line else f"{self.where}: {what}"
+
 
 def items_of(path: Path, report: Report, unpack: Callable[[Any], list[Any] | None]) -> Iterator[Item]:
     """Yield the items of a file: the rows of JSONL, CSV or Parquet, or what ``unpack`` finds in a JSON document.

@@ -25,7 +25,7 @@ def read(path: Path, report: Report) -> Iterator[Record]:
     for item in items_of(path, report, _samples):
         sample = {_OLDER.get(name, name): value for name, value in item.value.items()}
         if "user_input" not in sample:
-            what = f"{item.where}: has neither 'user_input' (ragas 0.2 and later) nor 'question' (before)"
+            what = item.said("has neither 'user_input' (ragas 0.2 and later) nor 'question' (before)")
             report.add(what, line=item.line, fix="export the dataset with EvaluationDataset.to_jsonl")
             continue
         yield _record(item, sample)

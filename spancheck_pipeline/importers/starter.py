@@ -32,7 +32,7 @@ def write_suite(folder: Path, name: str, cases: Sequence[Case], rows: Iterable[C
                 file.write(json.dumps(fields, ensure_ascii=False) + "\n")
     graders = "".join(f"  {grader}: {{}}\n" for grader in GRADERS)
     (folder / "suite.yaml").write_text(
-        f"contract: 1\nname: {name}\ndescription: {json.dumps('Imported from ' + origin, ensure_ascii=False)}\n"
+        f"contract: 1\nname: {name}\ndescription: {json.dumps('Imported from ' + origin)}\n"
         f"target: {{recorded: answers.jsonl}}   # or your system: callable, http, command\ngraders:\n{graders}",
         encoding="utf-8",
     )

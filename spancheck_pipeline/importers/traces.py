@@ -119,7 +119,7 @@ def _in_memory(
     for item in items_of(path, report, document):
         spans = unpack(item.value)
         if not spans:
-            report.add(f"{item.where}: holds no span with a trace id", line=item.line)
+            report.add(item.said("holds no span with a trace id"), line=item.line)
         for span in spans:
             grouped.setdefault(span.trace_id, []).append(span)
     for trace_id, spans in grouped.items():

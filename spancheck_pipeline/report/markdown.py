@@ -26,7 +26,7 @@ _SHOWN_IDS: Final = 20
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _LIST = re.compile(r"[-+=]|\d{1,9}[.)]")
 _SPECIAL = re.compile(r"[^\w .,;:()%=+–−-]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=[A-Za-z])\.(?=\S)|:(?=/)", re.ASCII)
-"""What is written as a character reference: all that may mean something, underscores at a word's edge, dots in names."""
+"""What is written as a character reference: all that may mean something, underscores at an edge, dots in names."""
 
 
 def text(value: str) -> str:

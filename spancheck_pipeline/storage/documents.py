@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import uuid
 from pathlib import Path
 
 from spancheck_pipeline.errors import StorageError
@@ -22,7 +22,9 @@ def write_text(path: Path, text: str) -> None:
     tmp = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, tmp = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        tmp = str(path.with_name(f".{path.name}.{uuid.uuid4().hex}"))
+        # Not mkstemp: others who may read the folder may read its files.
+        descriptor = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as handle:
             handle.write(text)
             handle.flush()

@@ -474,6 +474,7 @@ def _check_same_run(stored: JournalHeader, wanted: JournalHeader, path: Path) ->
     different = [f"{name} {old!r} there, {new!r} now" for name, old, new in facts if old != new]
     if different:
         raise CaptureRefusedError(
-            f"{path} holds an unfinished capture of another run: {'; '.join(different)}. "
+            f"{path} holds an unfinished capture of another run ({stored.run_id} there, {wanted.run_id} now): "
+            f"{'; '.join(different)}. "
             "Go back to what it was begun with to finish it, or start over with --recapture"
         )

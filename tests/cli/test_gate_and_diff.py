@@ -74,7 +74,8 @@ def test_a_failing_night_ends_with_1_and_says_so_in_every_format(project, capsys
 
 def test_gate_with_a_baseline_keeps_the_rules_that_the_date_was_decided_by(project, capsys):
     nights(project, "2026-01-05")
-    spancheck("run", "small", "--out", "now.json")
+    spancheck("run", "small", "--out", "now.json", "--run-id", "now")
+    assert spancheck("diff", "small@2026-01-05", "run:now") == 0
     capsys.readouterr()
 
     assert spancheck("gate", "now.json", "--baseline", "small@2026-01-05", "--json", "--markdown", "m.md") == 0
@@ -156,6 +157,8 @@ def test_promote_pins_a_release_that_later_nights_are_compared_with(project, cap
         (["promote", "small", "2026-01-05"], "nothing stored"),
         (["promote", "../x", "--list"], "is not a name"),
         (["promote", "small", "2999-01-01"], "is in the future"),
+        (["diff", "run:../x", "run:b"], "is not a run id"),
+        (["diff", "run:a", "run:b"], "nothing stored"),
         (["gate", "small", "--markdown", "/"], "is a directory"),
         (["diff", "small@2026-01-05", "small@2026-01-06"], "nothing stored"),
     ],
@@ -163,3 +166,22 @@ def test_promote_pins_a_release_that_later_nights_are_compared_with(project, cap
 def test_a_mistake_is_said_with_its_fix(project, capsys, arguments, says):
     assert spancheck(*arguments) == 2
     assert says in capsys.readouterr().err
+
+
+def test_trend_shows_dates_with_intervals_and_marks_and_draws_them(project, capsys):
+    nights(project, "2026-01-05")
+    project.write_target((project.suite_folder / "target.py").read_text().replace('VERSION = "1"', 'VERSION = "2"'))
+    nights(project, "2026-01-06")
+    capsys.readouterr()
+
+    assert spancheck("trend", "small", "--figure", "citation_accuracy", "--svg", "t.svg") == 0
+    out = capsys.readouterr().out
+    assert "67.6% – 100.0%" in out  # Wilson: 8 of 8
+    assert out.split("2026-01-06")[1].split()[-1] == "target"
+    assert minidom.parse("t.svg").documentElement.tagName == "svg"
+    assert spancheck("trend", "small", "--json", "--since", "2026-01-06") == 0
+    document = json.loads(capsys.readouterr().out)
+    is_as_published(document, "trend")
+    assert [item["target_version"] for item in document["nights"]] == ["2"]
+    assert spancheck("trend", "small", "--figure", "nope") == 2
+    assert spancheck("trend", "other") == 2

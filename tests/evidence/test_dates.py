@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spancheck_pipeline.evidence.dates import dates_in, read_date
@@ -102,6 +102,7 @@ def test_a_whole_text_is_one_day_or_none():
     assert read_date("2019-03-14 2019-03-14") is None
 
 
+@settings(deadline=None)
 @given(DAYS, st.sampled_from(FORMATS))
 def test_every_day_is_read_from_every_format(day, form):
     assert days(f"It was {form.format(day)}, they say.") == [day.isoformat()]

@@ -209,7 +209,11 @@ def test_deepeval_test_cases(tmp_path: Path) -> None:
                     "meta": {"ideal_context": ["Ideal."]},
                 },
                 "row": {
-                    "output": {"answer": "Notice is 30 days.", "contexts": [{"text": "The notice period is 30 days."}]},
+                    "output": {
+                        "answer": "Notice is 30 days.",
+                        "contexts": [{"text": "The notice period is 30 days."}],
+                        "usage": {"input_tokens": 10, "output_tokens": 4, "cost_usd": 0.001},
+                    },
                     "latency_ms": 500.0,
                     "attempts": 0,
                 },
@@ -224,6 +228,14 @@ def test_deepeval_test_cases(tmp_path: Path) -> None:
             },
         ]
     )
+
+
+def test_deepeval_rows_join_their_texts_with_a_bar(tmp_path: Path) -> None:
+    row = {"input": QUESTION, "actual_output": ANSWER, "retrieval_context": f"{PASSAGE}|Rent is due."}
+    pd.DataFrame([row]).to_csv(tmp_path / "a.csv", index=False)
+    for path in (tmp_path / "a.csv", jsonl(tmp_path / "a.jsonl", [row])):
+        contexts = read("deepeval", path)[0]["row"]["output"]["contexts"]
+        assert contexts == [{"text": PASSAGE}, {"text": "Rent is due."}]
 
 
 def test_deepeval_test_runs_are_read_in_their_own_spelling(tmp_path: Path) -> None:
@@ -474,6 +486,16 @@ def test_spans_of_many_traces_may_stand_in_any_order_and_lines(tmp_path: Path) -
         for span in mixed
     ]
     assert read("openinference", document(tmp_path / "spans.json", nested)) == found
+
+
+def test_the_tokens_of_a_trace_are_known_when_each_of_its_calls_says_them(tmp_path: Path) -> None:
+    spans = openinference_spans()
+    again = {**spans[0], "context.span_id": "llm2", "start_time": "2026-03-14T02:00:00.900Z"}
+    usage = read("openinference", jsonl(tmp_path / "a.jsonl", [*spans, again]))[0]["row"]["output"]["usage"]
+    assert (usage["input_tokens"], usage["output_tokens"]) == (20, 8)
+    again = {key: value for key, value in again.items() if key != "attributes.llm.token_count.completion"}
+    usage = read("openinference", jsonl(tmp_path / "b.jsonl", [*spans, again]))[0]["row"]["output"]["usage"]
+    assert usage == {"input_tokens": 20, "cached_input_tokens": 6}
 
 
 def test_a_trace_that_failed_is_an_error_row(tmp_path: Path) -> None:

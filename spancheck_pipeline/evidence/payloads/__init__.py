@@ -110,8 +110,8 @@ def read_payload(value: Any, producer: str = "auto") -> Output | None:
 
 
 def is_canonical(value: Any) -> bool:
-    """Say whether a value is an output in canonical form already: it has an ``answer``."""
-    return isinstance(value, Mapping) and "answer" in value
+    """Say whether a value is an output in canonical form already: it has an ``answer``, or a ``text`` in its place."""
+    return isinstance(value, Mapping) and ("answer" in value or isinstance(value.get("text"), str))
 
 
 def _envelope(value: Any) -> tuple[Any, Mapping[str, Any]]:

@@ -23,7 +23,8 @@ _LEGEND_LINE = re.compile(
     r"(?P<entry>[^\n]{1,400})"
 )
 _LEGEND_HEAD = re.compile(
-    r"(?:\A|\n)[ \t#*_]*(?:sources?|references?|citations?|footnotes|quellen|bibliography)[ \t]*:?[ \t*_]*(?=\n)",
+    r"(?:\A|\n)[ \t#*_]*(?:sources?|references?|citations?|footnotes|quellen|bibliography)"
+    r"[ \t]{0,8}:?[ \t*_]{0,8}(?=\n)",
     re.IGNORECASE,
 )
 _URL = re.compile(r"https?://[^\s<>\[\]()\"]{1,2000}")

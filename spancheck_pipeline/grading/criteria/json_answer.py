@@ -19,6 +19,7 @@ _JSON: Final = frozenset({"", "json", "jsonc", "json5"})
 
 Path = Sequence[str | int]
 
+
 class _Object(dict[str, Any]):
     """A JSON object that knows which of its names stand twice."""
 

@@ -27,9 +27,9 @@ class Table(NamedTuple):
 
 
 def has_rows(answer: str, wanted: int, *, which: int | None = None) -> Held:
-    """Return whether the answer's table has so many body rows; header and separator are not counted.
+    r"""Return whether the answer's table has so many body rows; header and separator are not counted.
 
-    >>> has_rows("| a | b |\\n|---|---|\\n| 1 | 2 |\\n| 3 |", 2).code
+    >>> has_rows("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 |", 2).code
     'held'
     """
     found = tables(answer)

@@ -15,7 +15,8 @@ from spancheck_pipeline.grading.criteria.result import Held
 from spancheck_pipeline.grading.criteria.wording import folded
 
 _BOX: Final = re.compile(
-    r"(?P<on>\[[xX✓✔✗✘•*]\]|\([xX✓✔•●*]\)|[☑☒✅✓✔●◉⦿🔘⭕])|(?P<off>\[[ \t_]{0,3}\]|\([ \t_]{0,3}\)|[☐□○◯◻⬜])"
+    r"(?P<on>\[[xX✓✔✗✘•*]\]|\([xX✓✔•●*]\)|[☑☒✅✓✔●◉⦿🔘⭕])"
+    r"|(?P<off>\[[ \t_]{0,3}\]|\([ \t_]{0,3}\)|[☐□○◯◻⬜])"
 )
 _WORD: Final = r"(?:circled|selected|checked|ticked|marked|chosen|crossed)"
 _AFTER: Final = re.compile(
@@ -24,7 +25,8 @@ _AFTER: Final = re.compile(
     re.IGNORECASE,
 )
 _BEFORE: Final = re.compile(
-    rf"(?<!\w)(?P<off>not[ ]|un)?{_WORD}(?:[ ](?:option|answer|choice|box|value))?(?:[ \t]*(?::|=|\bis\b|\bas\b)[ \t]*|[ ](?=[\"“‘]))",
+    rf"(?<!\w)(?P<off>not[ ]|un)?{_WORD}(?:[ ](?:option|answer|choice|box|value))?"
+    r"(?:[ \t]*(?::|=|\bis\b|\bas\b)[ \t]*|[ ](?=[\"“‘]))",
     re.IGNORECASE,
 )
 _PART: Final = re.compile(r"[|;\t\n\r]|[ ]{2,}|[ ][/][ ]|,[ ](?=[\[(☐☑☒✓✔○●◯◉])")
@@ -38,11 +40,11 @@ _LONGEST: Final = 2_000
 
 
 def is_marked(answer: str, option: str, *, region: str | None = None) -> Held:
-    """Return whether an answer marks an option, and nowhere says that it is not marked.
+    r"""Return whether an answer marks an option, and nowhere says that it is not marked.
 
     With a ``region``, only what stands beside or below that label counts.
 
-    >>> is_marked("- [ ] Yes\\n- [x] No", "no").code, is_marked("Yes / No (circled)", "Yes").code
+    >>> is_marked("- [ ] Yes\n- [x] No", "no").code, is_marked("Yes / No (circled)", "Yes").code
     ('held', 'not_marked')
     """
     wanted = _label(option)
@@ -124,5 +126,5 @@ def _worded(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _label(text: str) -> str:
-    """Return a label as it is compared: without case, emphasis, quotation marks, and the word that leads to the next."""
+    """Return a label as it is compared: without case, emphasis, quotation marks, or the word that leads on."""
     return re.sub(r"\s(?:and|or)$", "", folded(text).strip(_TRIM)).strip(_TRIM)

@@ -37,11 +37,11 @@ _REACH: Final = 500
 _MOST_MENTIONS: Final = 100
 
 
-def abstains(answer: str, target: AbstentionTarget) -> Held:
-    """Return whether an answer abstains where it should, and asserts none of the forbidden terms anywhere.
+def abstains(answer: str, target: AbstentionTarget) -> Held:  # noqa: PLR0911 - one way out a finding
+    r"""Return whether an answer abstains where it should, and asserts none of the forbidden terms anywhere.
 
     >>> target = AbstentionTarget(region="Signature", forbidden_terms=["Smith"])
-    >>> abstains("Name: Jo\\nSignature: ~~~", target).code, abstains("Signature: J. Smith ~~~", target).code
+    >>> abstains("Name: Jo\nSignature: ~~~", target).code, abstains("Signature: J. Smith ~~~", target).code
     ('held', 'forbidden_term')
     """
     said = folded(answer)

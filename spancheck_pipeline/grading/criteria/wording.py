@@ -9,9 +9,9 @@ from spancheck_pipeline.grading.criteria.result import Held
 
 
 def holds_text(answer: str, text: str) -> Held:
-    """Return whether a text stands in an answer; letter case and white space do not matter.
+    r"""Return whether a text stands in an answer; letter case and white space do not matter.
 
-    >>> holds_text("Payable\\nMONTHLY in advance", "monthly in").code
+    >>> holds_text("Payable\nMONTHLY in advance", "monthly in").code
     'held'
     """
     if folded(text) in folded(answer):

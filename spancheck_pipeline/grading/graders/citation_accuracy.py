@@ -201,10 +201,14 @@ def _place_of_passage(source: str | None, named: Sequence[_Passage]) -> _Place:
         return _Place(Provenance.TOO_SHORT, "The citation has neither a quote nor a source.")
     if not named:
         return _Place(Provenance.DANGLING, f"It names a source that was not retrieved ({source}).")
-    with_text = next((passage for passage in named if passage.text), None)
-    if with_text is None:
+    with_text = [passage for passage in named if passage.text]
+    if not with_text:
         return _Place(Provenance.NO_EVIDENCE_TEXT, "The source that it names came without text.", named[0])
-    return _Place(Provenance.PASSAGE, "It cites a retrieved passage without quoting it.", with_text)
+    cited = with_text[0]
+    if len(with_text) > 1:
+        # Some producers cite a file of which several passages came: any of them may carry the claim.
+        cited = replace(cited, text="\n\n".join(passage.text or "" for passage in with_text))
+    return _Place(Provenance.PASSAGE, "It cites a retrieved passage without quoting it.", cited)
 
 
 def _place_anywhere(quote: Quote, passages: Sequence[_Passage]) -> _Place:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from spancheck_pipeline.evidence.text import fold, word_starts
+from spancheck_pipeline.evidence.text import fold, word_texts
 from spancheck_pipeline.grading.support import checks
 from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.coverage import covered
@@ -118,7 +118,7 @@ def data_versions() -> dict[str, str]:
 
 def says_something(text: str) -> bool:
     """Say whether a text has content that support could be checked for."""
-    return any(word_stems(token) for token, _ in word_starts(fold(text).text))
+    return any(map(word_stems, word_texts(fold(text).text)))
 
 
 __all__ = ["DEFAULT_THRESHOLD", "MOST_READ", "Support", "check_support", "data_versions", "says_something"]

@@ -150,10 +150,9 @@ _NEARLY_ALL = 0.8
 
 def _other_leading_name(asked: Asked, passage: str) -> tuple[str, str] | None:
     """Return the first words of claim and evidence where two sentences differ in them: John approved, Mary approved."""
-    told = vocabulary(passage)
     for claim in asked.sentences[:MOST_SENTENCES]:
         mine = leading(claim.original)
-        if mine is None or mine in told:
+        if mine is None or mine in (told := vocabulary(passage)):
             continue
         others = claim.stems - {stem(mine)}
         if len(others) < 2:  # noqa: PLR2004 - one word tells no sentence
@@ -172,7 +171,7 @@ _CODE = re.compile(r"([a-z]{1,6})-?(\d{1,6}[a-z]?)\Z")
 
 def code_objections(asked: Asked, passages: Sequence[str]) -> list[Objection]:
     """Return the claim's codes such as q3 or b12 that the evidence has with another number only."""
-    claimed = dict.fromkeys(word for word, _ in asked.words[:_MOST_WORDS] if _CODE.match(word))
+    claimed = dict.fromkeys(word for word, _ in asked.words[:_MOST_WORDS] if not word.isalpha() and _CODE.match(word))
     if not claimed:
         return []
     told: dict[str, set[str]] = {}

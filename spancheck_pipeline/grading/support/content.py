@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
-from spancheck_pipeline.evidence.text import is_no_space
+from spancheck_pipeline.evidence.text import PerWord, is_no_space
 from spancheck_pipeline.grading.support.lexicon import LEXICON, by_word, word_set
 
 STOP_WORDS = word_set("stop_words")
@@ -35,23 +36,13 @@ _GRAM = 2
 
 
 def stems_of(tokens: Iterable[str]) -> Iterator[str]:
-    """Yield the stems of the content words among folded words; of scripts without spaces, the pairs of letters."""
-    for token in tokens:
-        yield from word_stems(token)
+    """Return the stems of the content words among folded words; of scripts without spaces, the pairs of letters."""
+    return chain.from_iterable(map(_STEMS.__getitem__, tokens))
 
 
 def word_stems(token: str) -> tuple[str, ...]:
     """Return the stem of a folded word, or the letter pairs of a run without spaces; none of a word without content."""
-    return _word_stems(token) if len(token) <= _KEPT_LENGTH else _read_word(token)
-
-
-_KEPT_LENGTH = 40
-"""Letters of a word up to which its stem is kept, so that a long run cannot fill the memory."""
-
-
-@lru_cache(maxsize=65536)
-def _word_stems(token: str) -> tuple[str, ...]:
-    return _read_word(token)
+    return _STEMS[token]
 
 
 def _read_word(token: str) -> tuple[str, ...]:
@@ -60,6 +51,8 @@ def _read_word(token: str) -> tuple[str, ...]:
     bare = _JOINED.sub("", token)
     return (stem(bare),) if bare and bare not in STOP_WORDS and not is_negation(bare) else ()
 
+
+_STEMS = PerWord(_read_word)
 
 _JOINED = re.compile(r"[’']s\Z|[’']\Z")
 

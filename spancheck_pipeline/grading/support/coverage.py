@@ -27,33 +27,16 @@ class Coverage(NamedTuple):
 
 def covered(asked: Asked, readings: Sequence[Reading]) -> Coverage:
     """Return how much of a claim's words stand together in the passages. Linear in the places of its words."""
-    masks: list[int] = []
+    held: list[frozenset[str]] = []
     best, best_key = 0, (-1, -1)
-    stems = sorted(asked.stems)
     for index, reading in enumerate(readings):
-        own = _masks(stems, reading)
-        key = (max((mask.bit_count() for mask in own), default=0), _union(own).bit_count())
+        own = [asked.stems & sentence.held for sentence in reading.sentences]
+        key = (max(map(len, own), default=0), len(asked.stems & reading.places.keys()))
         if key > best_key:
             best, best_key = index, key
-        masks += own
+        held += own
     window = 0
-    for at, mask in enumerate(masks):
-        if mask or at == 0:
-            window = max(window, _union(masks[at : at + _WINDOW]).bit_count())
+    for at, stems in enumerate(held):
+        if stems or at == 0:
+            window = max(window, len(stems.union(*held[at + 1 : at + _WINDOW])))
     return Coverage(max(0, best_key[0]), window, best)
-
-
-def _masks(stems: Sequence[str], reading: Reading) -> list[int]:
-    """Return for each sentence which of the stems it holds, as bits."""
-    masks = [0] * len(reading.sentences)
-    for bit, stem in enumerate(stems):
-        for index in reading.places.get(stem, ()):
-            masks[index] |= 1 << bit
-    return masks
-
-
-def _union(masks: Sequence[int]) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union

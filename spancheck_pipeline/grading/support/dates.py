@@ -37,6 +37,7 @@ _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _CHINESE = "[0-9〇零一二三四五六七八九十廿]"
 _DATE = re.compile(
     rf"""
+    (?=[\d〇零一二三四五六七八九十廿]|(?<!\w)[^\W\d_])(?:   # where one can start, told at once
       (?<![\w.,/-])(?P<y1>[12]\d{{3}})[-/.](?P<m1>0?[1-9]|1[0-2])[-/.](?P<d1>3[01]|[12]\d|0?[1-9])
       (?:(?=t\d\d:)|(?![\w/-]))
     | (?<![\w.,/-])(?P<a>3[01]|[12]\d|0?[1-9])[-/.](?P<b>3[01]|[12]\d|0?[1-9])[-/.](?P<y2>[12]\d{{3}}|\d\d)(?![\w/-])
@@ -47,11 +48,13 @@ _DATE = re.compile(
       \.?(?:,?[ ](?:de[ ])?(?P<y4>[12]\d{{3}})(?!\w))?
     | (?<!\w)(?P<m5>{_MONTH})\.?,?[ ](?:of[ ]|de[ ])?(?P<y5>[12]\d{{3}})(?!\w)
     | (?:(?P<y6>(?:[0-9]{{4}}|[〇零一二三四五六七八九]{{4}}))[ ]?年[ ]?)?
-      (?P<m6>{_CHINESE}{{1,3}})[ ]?月(?:[ ]?(?P<d6>{_CHINESE}{{1,3}})[ ]?[日号])?
+      (?P<m6>{_CHINESE}{{1,3}})[ ]?月(?:[ ]?(?P<d6>{_CHINESE}{{1,3}})[ ]?[日号])?)
     """,
     re.VERBOSE,
 )
-_CAN_BE = re.compile(r"\d|月")
+_DIGIT = re.compile(r"\d")
+_CAN_BE = re.compile(r"\d[-/.]\d|月")
+_RUN = re.compile(r"\w+")
 _DIGITS = {char: index for index, char in enumerate("零一二三四五六七八九")} | {"〇": 0}
 
 
@@ -61,14 +64,21 @@ def dates(folded: str) -> tuple[Dated, ...]:
     >>> dates("the lease starts on march 14, 2026.")[0].readings
     (Date(year=2026, month=3, day=14),)
     """
-    found: list[Dated] = []
-    if _CAN_BE.search(folded) is None:
+    if not _can_hold(folded):
         return ()
+    found: list[Dated] = []
     for match in _DATE.finditer(folded):
         readings = _readings(match)
         if readings:
             found.append(Dated(match.group(), readings, match.start(), match.end()))
     return tuple(found)
+
+
+def _can_hold(folded: str) -> bool:
+    """Say whether a text can hold a date: most cannot, which is told without trying each place."""
+    if _CAN_BE.search(folded):
+        return True
+    return _DIGIT.search(folded) is not None and not MONTHS.keys().isdisjoint(_RUN.findall(folded))
 
 
 def _readings(match: re.Match[str]) -> tuple[Date, ...]:

@@ -36,13 +36,17 @@ class Flip(NamedTuple):
 def flips(asked: Asked, reading: Reading) -> tuple[Flip, ...]:
     """Return the flips between a claim and a passage that holds most of its words."""
     found: list[Flip] = []
+    may_oppose = not asked.opposites.isdisjoint(reading.places)
     for sentence in asked.sentences[:MOST_SENTENCES]:
         found += _negations(sentence, reading)
-        found += _opposites(sentence, reading)
+        if may_oppose:
+            found += _opposites(sentence, reading)
     return (*found, *_unspaced(asked, reading))
 
 
 def _negations(claim: Sentence, reading: Reading) -> list[Flip]:
+    if not claim.negated and not reading.turns:
+        return []
     agreed, flipped = False, None
     for at, stem in enumerate(claim.order):
         here = at in claim.negated
@@ -84,16 +88,15 @@ def _alone(stem: str, here: bool, claim: Sentence, reading: Reading) -> bool:
 
 def _said(sentence: Sentence, stem: str, *, negated: bool = False) -> str:
     """Return the word of a sentence that a stem is of, as it is quoted in a reason."""
-    word = next((token for token, _ in sentence.tokens if stem in ordered_stems(token)), stem)
+    word = next((token for token in sentence.tokens if stem in ordered_stems(token)), stem)
     return f"not … {word}" if negated else word
 
 
 def _opposites(claim: Sentence, reading: Reading) -> list[Flip]:
-    told = frozenset(reading.places)
     for at, stem in enumerate(claim.order):
-        if stem in told:
+        if stem in reading.places:
             continue
-        other = opposite_of(stem, told)
+        other = opposite_of(stem, reading.places)
         if other is None:
             continue
         near = _neighbours(claim.order, at)

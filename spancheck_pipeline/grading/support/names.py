@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from spancheck_pipeline.evidence.text import fold, word_starts
+from spancheck_pipeline.evidence.text import PerWord, fold, word_starts, word_texts
 from spancheck_pipeline.grading.support.content import STOP_WORDS
 from spancheck_pipeline.grading.support.dates import MONTHS
 from spancheck_pipeline.grading.support.lexicon import word_set
@@ -26,7 +26,7 @@ def names(sentence: str) -> tuple[str, ...]:
     >>> names("Acme Corp pays the deposit to Berta.")
     ('acme', 'berta')
     """
-    found = [word for word, _ in word_starts(sentence)]
+    found = word_texts(sentence)
     alphabetic = [word for word in found if word[0].isalpha()]
     capitals = [word for word in alphabetic[1:] if word[0].isupper()]
     if len(alphabetic) > 4 and len(capitals) > _HABIT * (len(alphabetic) - 1):  # noqa: PLR2004 - a few words tell no habit
@@ -35,13 +35,20 @@ def names(sentence: str) -> tuple[str, ...]:
     for index, word in enumerate(found):
         if not word[0].isupper():
             continue
-        folded = re.sub(r"['’]s?\Z", "", fold(word).text)
+        folded = _FOLDED[word]
         if folded in STOP_WORDS or folded in _NEVER or folded in MONTHS or len(folded) < 2:  # noqa: PLR2004 - an initial
             continue
         if index == 0 and not (any(char.isupper() for char in word[1:]) or _capital(found, 1)):
             continue
         result[folded] = None
     return tuple(result)
+
+
+def _fold_name(word: str) -> str:
+    return re.sub(r"['’]s?\Z", "", fold(word).text)
+
+
+_FOLDED = PerWord(_fold_name)
 
 
 def _capital(found: list[str], index: int) -> bool:
@@ -105,7 +112,7 @@ def initials_of(sentence: str) -> frozenset[str]:
     """
     found: set[str] = set()
     run: list[str] = []
-    for word in (*(word for word, _ in word_starts(sentence)), None):
+    for word in (*word_texts(sentence), None):
         if word is not None and (word[0].isupper() or (run and word in _INSIDE)):
             run.append(word)
             continue

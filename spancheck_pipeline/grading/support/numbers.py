@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from spancheck_pipeline.grading.support.dates import chinese_number, dates
+from spancheck_pipeline.grading.support.dates import Dated, chinese_number, dates
 from spancheck_pipeline.grading.support.lexicon import LEXICON, by_word
 
 
@@ -57,6 +57,7 @@ _WORDS = _any_of([*_SMALL, *_TENS])
 _BIG = _any_of(_SCALES)
 _NUMBER = re.compile(
     rf"""
+    (?=[\d~≈$€£¥₹₽½¼¾⅓⅔⅛〇零一二三四五六七八九十百千两-]|us\$|(?<!\w)[^\W\d_])   # where one can start, told at once
     (?P<rough>(?:(?<!\w)(?:about|approximately|around|roughly|nearly|almost|over|more[ ]than|some|circa|ca\.?|approx\.?|
         etwa|rund|environ|unos)[ ]|~[ ]?|≈[ ]?))?
     (?:(?P<before>us\$|[$€£¥₹₽]|(?<!\w)(?:usd|eur|gbp|chf|cad|aud|jpy|inr|cny|rmb))[ ]?)?
@@ -77,6 +78,9 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_CAN_BE = re.compile(r"[\d½¼¾⅓⅔⅛〇零一二三四五六七八九十百千两]")
+_RUN = re.compile(r"\w+")
+_NUMBER_WORDS = frozenset({*_SMALL, *_TENS})
 _PARTS = {"½": 1 / 2, "¼": 1 / 4, "¾": 3 / 4, "⅓": 1 / 3, "⅔": 2 / 3, "⅛": 1 / 8}
 _NEXT_WORD = re.compile(r"[ -]?([^\W\d_]{3,30})")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -84,15 +88,19 @@ _ENUMERATION = re.compile(r"[ ]?[.)](?:\s|\Z)")
 _SMALL_WORD = 12
 
 
-def quantities(folded: str) -> tuple[Quantity, ...]:
+def quantities(folded: str, named: Sequence[Dated] | None = None) -> tuple[Quantity, ...]:
     """Return the numbers of a folded text in order, dates left out, but for their years.
+
+    ``named`` are its dates, where they were read already.
 
     >>> [(q.values, q.dimension) for q in quantities("about $2.5 million, 1,5 prozent, thirty (30) days")]
     [((2500000.0,), 'currency:usd'), ((1.5,), 'percent'), ((2592000.0,), 'time')]
     """
+    if not _CAN_BE.search(folded) and _NUMBER_WORDS.isdisjoint(_RUN.findall(folded)):
+        return ()
     found = []
     at = 0
-    named = dates(folded)
+    named = dates(folded) if named is None else named
     for dated in named:
         found += _between(folded, at, dated.start)
         at = dated.end

@@ -6,13 +6,15 @@ Whether that contradicts a claim is said in ``checks.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from itertools import chain
 
-from spancheck_pipeline.evidence.text import is_no_space
-from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem, word_stems
+from spancheck_pipeline.evidence.text import PerWord, is_no_space, word_starts
+from spancheck_pipeline.grading.support.content import NEGATIONS, STOP_WORDS, is_negation, stem, word_stems
 from spancheck_pipeline.grading.support.lexicon import LEXICON
 
-_FAILS = re.compile(r"(?:fail|refus|declin|neglect|omit|ceas|stopp?|prevent|forbid|forbade|prohibit|ban)\w{0,4}\Z")
+_FAILS_SOMEWHERE = re.compile(r"fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|ban")
+_FAILS = re.compile(rf"(?:{_FAILS_SOMEWHERE.pattern}|stopp)\w{{0,4}}\Z")
 _NOT_REALLY = frozenset(
     {("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely"), ("no", "matter"), ("not", "least")}
 )
@@ -24,12 +26,25 @@ _REACH = 3
 _UNSPACED = re.compile(r"[不没沒无無未非别勿]|ない|ません|ぬ|ไม่")
 
 
-def content_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tuple[str, ...], frozenset[int]]:
+def content_in_order(text: str, tokens: Sequence[str]) -> tuple[tuple[str, ...], frozenset[int]]:
     """Return the content stems of a folded sentence in order, and which of them stand under a negation.
 
-    ``tokens`` are its words with where they start. A negation reaches up to three content words, up to the end of its
+    ``tokens`` are its words. A negation reaches up to three content words, up to the end of its
     clause; so does a verb such as *fails to*. Scripts without spaces are left out: see ``turns_unspaced``.
     """
+    if len(tokens) < _LONGEST and not _may_turn(text, tokens):
+        return tuple(chain.from_iterable(map(_ORDERED.__getitem__, tokens))), frozenset()
+    return _turned_in_order(text, word_starts(text))
+
+
+def _may_turn(text: str, tokens: Sequence[str]) -> bool:
+    """Say whether anything in a sentence may turn what follows it; of most sentences it is told at once that not."""
+    if "n't" in text or not NEGATIONS.isdisjoint(tokens):
+        return True
+    return ("to" in tokens or "from" in tokens) and _FAILS_SOMEWHERE.search(text) is not None
+
+
+def _turned_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tuple[str, ...], frozenset[int]]:
     stems: list[str] = []
     turned: set[int] = set()
     reach, last = 0, 0
@@ -56,9 +71,16 @@ def content_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tupl
 
 def ordered_stems(token: str) -> tuple[str, ...]:
     """Return a word's stem, also of one that only holds a sentence together, if it has an opposite: before, after."""
+    return _ORDERED[token]
+
+
+def _read_ordered(token: str) -> tuple[str, ...]:
     if token[0] > "\u0dff" and is_no_space(token[0]):
         return ()
     return (stem(token),) if token in _SMALL_OPPOSITES else word_stems(token)
+
+
+_ORDERED = PerWord(_read_ordered)
 
 
 def turns_unspaced(text: str) -> bool:
@@ -92,21 +114,32 @@ _UNSPACED_OPPOSITES = tuple((left, right) for left, right in LEXICON["unspaced_o
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
 
 
-def opposite_of(word: str, others: frozenset[str]) -> str | None:
+def opposite_of(word: str, others: Container[str]) -> str | None:
     """Return which of some stems says the opposite of a stem, or None.
 
     >>> opposite_of(stem("increased"), frozenset({"revenu", "decreas"}))
     'decreas'
     """
-    for other in sorted(OPPOSITES.get(word, frozenset()) & others):
-        return other
+    return next((other for other in opposites_of(word) if other in others), None)
+
+
+def opposites_of(word: str) -> tuple[str, ...]:
+    """Return all stems that would say the opposite of a stem, those of the word list before those of a prefix."""
+    return _OPPOSED[word]
+
+
+def _read_opposites(word: str) -> tuple[str, ...]:
+    found = sorted(OPPOSITES.get(word, frozenset()))
     for prefix in _PREFIXES:
         bare = word.removeprefix(prefix)
-        if bare != word and len(bare) > 3 and bare in others:  # noqa: PLR2004 - a whole word is left
-            return bare
-        if len(word) > 3 and prefix + word in others:  # noqa: PLR2004 - as above
-            return prefix + word
-    return None
+        if bare != word and len(bare) > 3:  # noqa: PLR2004 - a whole word is left
+            found.append(bare)
+        if len(word) > 3:  # noqa: PLR2004 - as above
+            found.append(prefix + word)
+    return tuple(found)
+
+
+_OPPOSED = PerWord(_read_opposites)
 
 
 def unspaced_opposites(claim: str, told: str) -> tuple[str, str] | None:

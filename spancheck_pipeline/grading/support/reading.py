@@ -8,31 +8,34 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
-from spancheck_pipeline.evidence.text import fold, is_no_space, remember, sentences, word_starts
-from spancheck_pipeline.grading.support.content import stems_of
+from spancheck_pipeline.evidence.text import fold, is_no_space, remember, sentences, word_starts, word_texts
+from spancheck_pipeline.grading.support.content import stems_of, word_stems
 from spancheck_pipeline.grading.support.dates import Dated, dates
 from spancheck_pipeline.grading.support.names import initials_of, names
 from spancheck_pipeline.grading.support.numbers import NumberIndex, Quantity, quantities
-from spancheck_pipeline.grading.support.polarity import content_in_order
+from spancheck_pipeline.grading.support.polarity import content_in_order, opposites_of
 
 _CACHE_CHARS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence: as written, folded, and its folded words in order with where each starts in the folded text."""
+    """One sentence: as written, folded, and its folded words in order."""
 
     original: str
     text: str
-    tokens: tuple[tuple[str, int], ...]
+    tokens: tuple[str, ...]
     stems: frozenset[str]
     order: tuple[str, ...]
     """Content stems in order; none of scripts without spaces."""
     negated: frozenset[int]
     """Which places of ``order`` stand under a negation."""
+    held: frozenset[str]
+    """All stems of it: of ``stems`` and of ``order``, which has small words such as *before* as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +45,38 @@ class Reading:
     sentences: tuple[Sentence, ...]
     places: dict[str, tuple[int, ...]]
     """Stem → indexes of the sentences that hold it, in order."""
+    turns: bool
+    """Whether any sentence has a word under a negation."""
 
 
 @remember(_CACHE_CHARS)
 def read(text: str) -> Reading:
     """Return a text read into sentences and stems. Linear in the text."""
-    result: list[Sentence] = []
+    result = tuple(_sentence(text[span.start : span.end]) for span in sentences(text))
+    turns = any(sentence.negated for sentence in result)
+    if len(result) == 1:
+        return Reading(result, dict.fromkeys(result[0].held, (0,)), turns)
     places: dict[str, list[int]] = {}
-    for index, span in enumerate(sentences(text)):
-        original = text[span.start : span.end]
-        folded = fold(original).text
-        tokens = tuple(word_starts(folded))
-        stems = frozenset(stems_of(token for token, _ in tokens))
-        order, negated = content_in_order(folded, tokens)
-        result.append(Sentence(original, folded, tokens, stems, order, negated))
-        for stem in stems.union(order):
+    for index, sentence in enumerate(result):
+        for stem in sentence.held:
             places.setdefault(stem, []).append(index)
-    return Reading(tuple(result), {stem: tuple(found) for stem, found in places.items()})
+    return Reading(result, {stem: tuple(found) for stem, found in places.items()}, turns)
+
+
+@remember(_CACHE_CHARS)
+def _sentence(original: str) -> Sentence:
+    folded = fold(original).text
+    tokens = tuple(word_texts(folded))
+    order, negated = content_in_order(folded, tokens)
+    stems = frozenset(stems_of(tokens))
+    held = stems if stems.issuperset(order) else stems.union(order)
+    return Sentence(original, folded, tokens, stems, order, negated, held)
 
 
 @remember(_CACHE_CHARS)
 def vocabulary(text: str) -> frozenset[str]:
     """Return all folded words of a text, and the parts of joined ones."""
-    found = {token for sentence in read(text).sentences for token, _ in sentence.tokens}
+    found = {token for sentence in read(text).sentences for token in sentence.tokens}
     for token in tuple(found):
         if "'" in token or "." in token or "&" in token:
             found.update(part for part in token.replace("&", "'").replace(".", "'").split("'") if part)
@@ -74,7 +86,12 @@ def vocabulary(text: str) -> frozenset[str]:
 @remember(_CACHE_CHARS)
 def numbers_in(text: str) -> tuple[Quantity, ...]:
     """Return the numbers of a text."""
-    return tuple(quantity for sentence in read(text).sentences for quantity in quantities(sentence.text))
+    return tuple(quantity for sentence in read(text).sentences for quantity in _quantities(sentence.text))
+
+
+@remember(_CACHE_CHARS)
+def _quantities(folded: str) -> tuple[Quantity, ...]:
+    return quantities(folded, dates(folded))
 
 
 @remember(_CACHE_CHARS)
@@ -108,6 +125,8 @@ class Asked:
     names: tuple[str, ...]
     words: tuple[tuple[str, tuple[str, ...]], ...]
     """Its content words in order, each with its stems."""
+    opposites: frozenset[str]
+    """Stems that would say the opposite of any of its words."""
 
     @property
     def is_empty(self) -> bool:
@@ -132,23 +151,22 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 """Words that only say where an answer was read."""
+_MAY_FRAME = re.compile(r"contexts?|passage|document|\wource|text|excerpt|information|reference|re\wult", re.IGNORECASE)
+"""What every such phrase holds, looked for first because it is found or not at once."""
 
 
 @remember(1_000_000)
 def ask(claim: str) -> Asked:
     """Return a claim read for what it asserts."""
-    reading = read(_FRAME.sub(" ", claim))
+    reading = read(_FRAME.sub(" ", claim) if _MAY_FRAME.search(claim) else claim)
     numbers: list[Quantity] = []
     dated: list[Dated] = []
     said_words: list[tuple[str, tuple[str, ...]]] = []
     for sentence in reading.sentences:
-        found, when = quantities(sentence.text), dates(sentence.text)
-        taken = sorted(
-            [(item.start, item.end) for item in found if item.end] + [(item.start, item.end) for item in when]
-        )
-        loose = [token for token, start in sentence.tokens if is_no_space(token[0]) or not _lies_in(start, taken)]
-        said_words += [(token, its) for token in loose if (its := tuple(stems_of((token,))))]
-        numbers += [item for item in found if item.end]
+        when = dates(sentence.text)
+        found = [item for item in quantities(sentence.text, when) if item.end]
+        said_words += [(token, its) for token in _loose(sentence, found, when) if (its := word_stems(token))]
+        numbers += found
         dated += when
     named = dict.fromkeys(name for sentence in reading.sentences for name in names(sentence.original))
     stems = dict.fromkeys(stem for _, found_stems in said_words for stem in found_stems)
@@ -160,4 +178,19 @@ def ask(claim: str) -> Asked:
         dates=tuple(dated[:_MOST]),
         names=tuple(islice(named, _MOST)),
         words=tuple(said_words),
+        opposites=frozenset(
+            chain.from_iterable(opposites_of(stem) for sentence in reading.sentences for stem in sentence.order)
+        ),
     )
+
+
+def _loose(sentence: Sentence, found: Sequence[Quantity], when: Sequence[Dated]) -> Sequence[str]:
+    """Return the words of a sentence that are no part of a number or date."""
+    if not found and not when:
+        return sentence.tokens
+    taken = sorted([(item.start, item.end) for item in found] + [(item.start, item.end) for item in when])
+    return [
+        token
+        for token, start in word_starts(sentence.text)
+        if is_no_space(token[0]) or not _lies_in(start, taken)
+    ]

@@ -8,9 +8,9 @@ The suite is told by the run's id, which starts with its name. What is laid side
   complete (partial support is shown apart).
 - ``expertqa``, citing: a claim is uncited by the grader if a sentence of its words is; by the expert if the support is
   "missing".
-- ``rated``: an answer holds by ``groundedness``; by the annotators if most of them gave 3 or 4. Then the same with "has
-  no unsupported sentence".
-- ``clapnq``: an answer holds by ``citation_accuracy``; by the label if it quotes a sentence that people chose as answer.
+- ``rated``: an answer holds by ``groundedness``; by the annotators if most of them gave 3 or 4. Then the same with
+  "has no unsupported sentence".
+- ``clapnq``: an answer holds by ``citation_accuracy``; by the label if it quotes a sentence that people chose.
 
 Examples are shown in the order of a digest of their ids, so that nobody chooses them. What one reader made of such
 examples stands in ``read_by_hand.csv``.
@@ -26,7 +26,10 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from spancheck_pipeline.evidence.citation import strip_markers
 from spancheck_pipeline.stats import wilson_clustered
@@ -43,6 +46,8 @@ class Pair(NamedTuple):
     """What people said."""
     holds: bool
     """What the grader said."""
+    value: float
+    """The grader's value, in [0, 1]."""
     where: str
     reason: str
 
@@ -60,8 +65,10 @@ def claims_of_expertqa(answers: Rows, run: Path) -> Iterator[Pair]:
             found = by_claim.get(claim["claim"])
             if found and claim["support_label"] not in {None, "no_citation"} and answer["contexts"]:
                 holds = any(finding["outcome"] == "pass" for finding in found)
+                value = max(finding["value"] or 0.0 for finding in found)
                 where = f"{row['case_id']} {found[0]['item']}"
-                yield Pair(answer["group"], answer["system"], claim["support_label"], holds, where, found[0]["reason"])
+                people = (answer["group"], answer["system"], claim["support_label"])
+                yield Pair(*people, holds, value, where, found[0]["reason"])
 
 
 def citing_of_expertqa(answers: Rows, run: Path) -> Iterator[Pair]:
@@ -79,7 +86,8 @@ def citing_of_expertqa(answers: Rows, run: Path) -> Iterator[Pair]:
                 is_bare = any(len(words & bag) > _SAME * len(words | bag) for bag in bare)
                 label = "uncited" if claim["support_label"] == "no_citation" else "cited"
                 where = f"{row['case_id']} claim[{number}]"
-                yield Pair(answer["group"], answer["system"], label, not is_bare, where, claim["claim"][:80])
+                people = (answer["group"], answer["system"], label)
+                yield Pair(*people, not is_bare, float(not is_bare), where, claim["claim"][:80])
 
 
 _SAME = 0.6
@@ -91,7 +99,8 @@ def answers_of_rated(answers: Rows, run: Path) -> Iterator[Pair]:
     for row, answer, failed in _grounded(answers, run):
         label = answer["human"]["faithful_majority"]
         reason = failed[0] if failed else row["reason"]
-        yield Pair(answer["group"], answer["system"], label, row["outcome"] == "pass", row["case_id"], reason)
+        people = (answer["group"], answer["system"], label)
+        yield Pair(*people, row["outcome"] == "pass", row["value"], row["case_id"], reason)
 
 
 def clean_of_rated(answers: Rows, run: Path) -> Iterator[Pair]:
@@ -99,7 +108,8 @@ def clean_of_rated(answers: Rows, run: Path) -> Iterator[Pair]:
     for row, answer, failed in _grounded(answers, run):
         label = answer["human"]["faithful_majority"]
         reason = failed[0] if failed else row["reason"]
-        yield Pair(answer["group"], answer["system"], label, not failed, row["case_id"], reason)
+        people = (answer["group"], answer["system"], label)
+        yield Pair(*people, not failed, float(not failed), row["case_id"], reason)
 
 
 def answers_of_clapnq(cases: Rows, run: Path) -> Iterator[Pair]:
@@ -113,40 +123,71 @@ def answers_of_clapnq(cases: Rows, run: Path) -> Iterator[Pair]:
         quotes = [_plain(citation["quote"]) for citation in output["citations"]]
         hits = any(quote in sentence or sentence in quote for quote in quotes for sentence in gold)
         label = ("answers" if hits else "does not answer") if case["meta"]["answerable"] else "has no answer"
-        yield Pair(case["group"], "retrieval target", label, row["outcome"] == "pass", row["case_id"], row["reason"])
+        people = (case["group"], "retrieval target", label)
+        yield Pair(*people, row["outcome"] == "pass", row["value"], row["case_id"], row["reason"])
 
 
 def show(title: str, pairs: Sequence[Pair], good: str, examples: int) -> None:
     """Print both rates of agreement, the systems, and items where grader and people part."""
     print(f"\n== {title}")
     for label, n in Counter(pair.label for pair in pairs).most_common():
-        print(f"{label:22} {n:5} items; hold by the grader {_rate(pairs, _holds, lambda p, at=label: p.label == at)}")
-    for system in sorted({pair.system for pair in pairs}):
-        by_grader = _rate(pairs, _holds, lambda p, at=system: p.system == at)
-        by_people = _rate(pairs, lambda p: p.label == good, lambda p, at=system: p.system == at)
-        n = sum(pair.system == system for pair in pairs)
-        print(f"{system:24} {n:5} items; hold by the grader {by_grader}; by people {by_people}")
-    for heading, holds, is_good in (("held by people only", False, True), ("held by the grader only", True, False)):
-        parted = [pair for pair in pairs if pair.holds is holds and (pair.label == good) is is_good]
+        chosen = [pair for pair in pairs if pair.label == label]
+        print(f"{label:24} {n:5} items; hold by the grader {_rate(chosen, _by_grader(chosen))}")
+    for system, n in sorted(Counter(pair.system for pair in pairs).items()):
+        chosen = [pair for pair in pairs if pair.system == system]
+        by_people = [pair.label == good for pair in chosen]
+        said = f"hold by the grader {_rate(chosen, _by_grader(chosen))}; by people {_rate(chosen, by_people)}"
+        print(f"{system:24} {n:5} items; {said}; AUROC {_auroc_with_interval(chosen, good)}")
+    print(f"{'all':24} {len(pairs):5} items; AUROC {_auroc_with_interval(pairs, good)}")
+    for heading, holds in (("held by people only", False), ("held by the grader only", True)):
+        parted = [pair for pair in pairs if pair.holds is holds and (pair.label == good) is not holds]
         print(f"\n{heading} ({len(parted)}):")
-        for pair in sorted(parted, key=lambda pair: sha1(pair.where.encode()).hexdigest())[:examples]:  # noqa: S324 - an order, no secret
+        for pair in sorted(parted, key=_shuffled)[:examples]:
             print(f"  {pair.where}: {pair.reason}")
 
 
-def _holds(pair: Pair) -> bool:
-    return pair.holds
+def _by_grader(pairs: Sequence[Pair]) -> list[bool]:
+    return [pair.holds for pair in pairs]
 
 
-def _rate(pairs: Sequence[Pair], counts: Callable[[Pair], bool], chosen: Callable[[Pair], bool]) -> str:
+def _shuffled(pair: Pair) -> str:
+    return sha1(pair.where.encode()).hexdigest()
+
+
+def _rate(pairs: Sequence[Pair], hits: Sequence[bool]) -> str:
     passes: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
-    for pair in filter(chosen, pairs):
+    for pair, hit in zip(pairs, hits, strict=True):
         sizes[pair.group] += 1
-        passes[pair.group] += counts(pair)
+        passes[pair.group] += hit
     groups = sorted(sizes)
     interval = wilson_clustered([passes[group] for group in groups], [sizes[group] for group in groups])
     rate = passes.total() / sizes.total()
     return f"{rate:.1%} [{interval.low:.1%}, {interval.high:.1%}] ({len(groups)} groups)" if interval else "none"
+
+
+def _auroc_with_interval(pairs: Sequence[Pair], good: str) -> str:
+    """Return the area under the ROC curve of the value, with a percentile interval of a bootstrap over groups."""
+    labels = np.array([pair.label == good for pair in pairs])
+    values = np.array([pair.value for pair in pairs])
+    if labels.all() or not labels.any():
+        return "none"
+    members: defaultdict[str, list[int]] = defaultdict(list)
+    for place, pair in enumerate(pairs):
+        members[pair.group].append(place)
+    groups = [np.array(places) for _, places in sorted(members.items())]
+    rng = np.random.default_rng(1)
+    drawn = [np.concatenate([groups[i] for i in rng.integers(len(groups), size=len(groups))]) for _ in range(1000)]
+    areas = [_auroc(labels[places], values[places]) for places in drawn if 0 < labels[places].sum() < len(places)]
+    low, high = np.quantile(areas, [0.025, 0.975])
+    return f"{_auroc(labels, values):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _auroc(labels: NDArray[np.bool_], values: NDArray[np.float64]) -> float:
+    ranks = rankdata(values)
+    n_good = int(labels.sum())
+    n_bad = len(labels) - n_good
+    return float((ranks[labels].sum() - n_good * (n_good + 1) / 2) / (n_good * n_bad))
 
 
 def _grounded(answers: Rows, run: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], list[str]]]:

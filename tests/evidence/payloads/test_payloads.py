@@ -416,7 +416,10 @@ def test_a_payload_with_the_fields_of_two_producers_is_an_error_that_names_both(
     assert read(both, "perplexity").versions == {"citation_payload": "perplexity"}
 
 
-@pytest.mark.parametrize("value", ["30 days", {"answer": "30 days"}, {"some": "thing"}, None, 3, [], ["x"], Output()])
+@pytest.mark.parametrize(
+    "value",
+    ["30 days", {"answer": "30 days"}, {"some": "thing"}, None, 3, [], ["x"], Output(), {"text": "a", "output": []}],
+)
 def test_what_is_nobodys_payload_is_left_to_the_canonical_form(value: Any) -> None:
     assert read_payload(value) is None
 
@@ -683,6 +686,14 @@ def test_a_refusal_is_the_answer_with_its_reason() -> None:
     assert (read(chat).answer, read(chat).finish_reason) == ("No.", "refusal")
 
 
+def test_a_cited_file_of_several_passages_may_carry_the_claim_with_any_of_them() -> None:
+    """The second passage of file-1 says that rent is monthly; index 30 is in the sentence that says so too."""
+    output = read(changed(OPENAI_RESPONSES, "output.1.content.0.annotations.0.index", 30))
+    verdict = verify_citation(output.citations[0], output.contexts, output.answer)
+    assert verdict.claim is not None
+    assert (verdict.claim.text, verdict.provenance.value, verdict.ok) == ("Rent is monthly.", "passage", True)
+
+
 def test_of_a_list_of_messages_the_newest_of_the_assistant_is_read() -> None:
     older = changed(OPENAI_ASSISTANTS, "content.0.text", {"value": "Old.", "annotations": []})
     asked = {"object": "thread.message", "role": "user", "content": [], "created_at": 9}
@@ -693,3 +704,30 @@ def test_of_a_list_of_messages_the_newest_of_the_assistant_is_read() -> None:
 def test_two_passages_of_one_source_have_names_of_their_own() -> None:
     names = [context.source_id for context in read(AZURE).contexts]
     assert names == ["lease.pdf", "lease.pdf#2", "parking.pdf"]
+
+
+def seconds_of_reading(n: int) -> float:
+    import time
+
+    piece = "Die Miete für 30 Tage 🏠 ist fällig. "
+    width = len(piece.encode())
+    supports = [
+        {"segment": {"startIndex": i * width, "endIndex": (i + 1) * width}, "groundingChunkIndices": [i]}
+        for i in range(n)
+    ]
+    chunks = [{"retrievedContext": {"uri": f"gs://b/{i}", "text": "Miete"}} for i in range(n)]
+    grounding = {"groundingChunks": chunks, "groundingSupports": supports}
+    payload = {"candidates": [{"content": {"parts": [{"text": piece * n}]}, "groundingMetadata": grounding}]}
+    start = time.perf_counter()
+    assert len(read(payload).citations) == n
+    return time.perf_counter() - start
+
+
+def test_time_grows_with_the_payload_and_not_with_its_square() -> None:
+    seconds_of_reading(300)
+    assert seconds_of_reading(3000) < 60 * seconds_of_reading(300)
+
+
+def test_a_heading_with_a_long_tail_of_blanks_is_read_at_once() -> None:
+    answer = "x [1]\nSources" + " " * 200_000 + "x"
+    assert len(read({"answer": answer, "contexts": ["a"]}, "markers").citations) == 1

@@ -23,7 +23,10 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "beside": lambda text: is_marked(text, "Yes", region="Yes"),
     "abstains": lambda text: abstains(text, TARGET),
 }
-PARTS = [" ", "~", "|-", "> ", "```json\n", "```\n", "[x] Yes ", "Yes. ", "circled: ", "1/2/", "March ", "{", '{"a":', "- \t"]
+PARTS = [
+    " ", "~", "|-", "> ", "```json\n", "```\n", "[x] Yes ", "Yes. ", "circled: ", "1/2/", "March ", "{",
+    '{"a":', "- \t",
+]  # fmt: skip
 
 
 def seconds(check: Callable[[str], object], text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spancheck_pipeline.grading.criteria.json_answer import field_equals, path_has_type, read_object
@@ -20,7 +20,8 @@ def test_a_path_leads_to_a_value_of_a_type():
 @pytest.mark.parametrize(
     ("field", "types"),
     [
-        ("n", {"integer", "number"}), ("s", {"string"}), ("t", {"boolean"}), ("f", {"number"}), ("w", {"integer", "number"}),
+        ("n", {"integer", "number"}), ("s", {"string"}), ("t", {"boolean"}), ("f", {"number"}),
+        ("w", {"integer", "number"}),
         ("z", {"null"}), ("a", {"array"}), ("o", {"object"}),
     ],
 )  # fmt: skip
@@ -33,7 +34,8 @@ def test_every_value_has_its_json_types_and_no_other(field, types):
 @pytest.mark.parametrize(
     ("field", "wanted", "code"),
     [
-        ("n", 1, "held"), ("n", 1.0, "held"), ("n", "1", "other_type"), ("n", True, "other_type"), ("s", 1, "other_type"),
+        ("n", 1, "held"), ("n", 1.0, "held"), ("n", "1", "other_type"), ("n", True, "other_type"), ("s", 1,
+        "other_type"),
         ("t", 1, "other_type"), ("s", "1 ", "other_value"), ("z", None, "held"), ("z", False, "other_type"),
         ("a", [{"b": "c"}], "held"), ("a", [{"b": "C"}], "other_value"), ("x", 1, "no_field"),
     ],
@@ -102,6 +104,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON, JSON)
 def test_a_value_equals_itself_and_what_is_written_the_same(one, other):
     answer = json.dumps({"v": one})

@@ -8,19 +8,25 @@ from spancheck_pipeline.grading.criteria.marked_option import is_marked
 
 LIST = "- [x] Yes\n- [ ] No"
 MARKED = [
-    (LIST, "yes"), ("☑ Yes ☐ No", "Yes"), ("Yes ☐ No ☑", "No"), ("Yes (circled)", "Yes"), ("No, Yes (circled)", "Yes"),
+    (LIST, "yes"), ("☑ Yes ☐ No", "Yes"), ("Yes ☐ No ☑", "No"), ("Yes (circled)", "Yes"),
+    ("No, Yes (circled)", "Yes"),
     ("Selected: Yes", "Yes"), ("Circled option: **B**", "B"), ('The option "Yes" is circled.', "Yes"),
-    ("The patient circled “Mild”.", "Mild"), ("Yes - selected", "Yes"), ("[x] **Yes**", "Yes"), ("✓ Weekly", "weekly"),
+    ("The patient circled “Mild”.", "Mild"), ("Yes - selected", "Yes"), ("[x] **Yes**", "Yes"), ("✓ Weekly",
+    "weekly"),
     ("1. [X] Single\n   - [ ] Married", "Single"), ("| Status | Single [x] | Married [ ] |", "Single"),
     ("Status: (x) Single ( ) Married", "Single"), ("> - [x] Yes", "Yes"), ("[x] Yes (circled)", "Yes"),
     ("Yes is circled; No is not circled", "Yes"), ("[x] Yes, with conditions", "Yes, with conditions"),
-    ("[x] Yes and [ ] No", "Yes"), ("```\n[x] Yes\n```", "Yes"), ("◉ Ｙes ○ No", "Ｙes"), ("Q3: Mild (circled)", "Mild"),
+    ("[x] Yes and [ ] No", "Yes"), ("```\n[x] Yes\n```", "Yes"), ("◉ Ｙes ○ No", "Ｙes"), ("Q3: Mild (circled)",
+    "Mild"),
 ]  # fmt: skip
 UNMARKED = [
-    (LIST, "No"), ("☑ Yes ☐ No", "No"), ("Yes ☐ No ☑", "Yes"), ("Yes (not circled)", "Yes"), ("No, Yes (circled)", "No"),
+    (LIST, "No"), ("☑ Yes ☐ No", "No"), ("Yes ☐ No ☑", "Yes"), ("Yes (not circled)", "Yes"),
+    ("No, Yes (circled)", "No"),
     ("Not selected: Yes", "Yes"), ("unchecked: Yes", "Yes"), ("No later than May (circled)", "No"),
-    ("[x] No later than May", "No"), ("[x] Yes, with conditions", "Yes"), ("| Single [x] | Married [ ] |", "Married"),
-    ("Status: (x) Single ( ) Married", "Married"), ("Yes is circled; No is not circled", "No"), ("The answer is Yes.", "Yes"),
+    ("[x] No later than May", "No"), ("[x] Yes, with conditions", "Yes"), ("| Single [x] | Married [ ] |",
+    "Married"),
+    ("Status: (x) Single ( ) Married", "Married"), ("Yes is circled; No is not circled", "No"),
+    ("The answer is Yes.", "Yes"),
     ("Maybe Yes (circled)", "Yes"), ("[x] None", "No"),
 ]  # fmt: skip
 

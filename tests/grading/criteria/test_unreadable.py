@@ -20,15 +20,19 @@ def test_an_answer_that_marks_the_region_abstains_on_it():
 @pytest.mark.parametrize(
     "mark",
     [
-        "~~~", "~~~~~~", "[illegible]", "[ILLEGIBLE]", "[unreadable – smudge]", "[?]", "cannot be read", "can’t be read",
-        "could not be deciphered", "I am unable to read it", "It is illegible.", "not legible", "I cannot make out the word",
+        "~~~", "~~~~~~", "[illegible]", "[ILLEGIBLE]", "[unreadable – smudge]", "[?]", "cannot be read",
+        "can’t be read",
+        "could not be deciphered", "I am unable to read it", "It is illegible.", "not legible",
+        "I cannot make out the word",
     ],
 )  # fmt: skip
 def test_the_usual_marks_are_known(mark):
     assert code(mark) == "held"
 
 
-@pytest.mark.parametrize("text", ["~~", "~~gone~~", "It is not illegible.", "I read it well.", "", "[blank]", "Legible"])
+@pytest.mark.parametrize(
+    "text", ["~~", "~~gone~~", "It is not illegible.", "I read it well.", "", "[blank]", "Legible"]
+)
 def test_what_is_no_mark_does_not_abstain(text):
     assert code(text) == "no_abstention"
 

@@ -26,7 +26,12 @@ def test_absence_is_presence_turned_round():
 
 @pytest.mark.parametrize(
     ("answer", "code"),
-    [("Ref. AB-7 / x", "held"), ("Ref. AB-7\n/ x", "held"), ("ref. ab-7 / x", "other_case"), ("AB-8 / x", "text_missing")],
+    [
+        ("Ref. AB-7 / x", "held"),
+        ("Ref. AB-7\n/ x", "held"),
+        ("ref. ab-7 / x", "other_case"),
+        ("AB-8 / x", "text_missing"),
+    ],
 )
 def test_identity_minds_every_letter_and_collapses_white_space_only(answer, code):
     assert holds_exactly(answer, "AB-7  / x").code == code

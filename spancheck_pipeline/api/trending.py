@@ -1,0 +1,37 @@
+"""The trend of a suite, read from the stored scorecards, decisions and manifests. Nothing is called or graded."""
+
+from __future__ import annotations
+
+from spancheck_pipeline.api.deciding import read_decision, read_scorecard
+from spancheck_pipeline.decision.trend import NightFacts, TrendDocument, trend_of
+from spancheck_pipeline.errors import MissingDataError
+from spancheck_pipeline.evidence.run import Manifest
+from spancheck_pipeline.storage.store import Night, Store
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, SCORECARD
+
+
+def read_trend(store: Store, suite: str, *, since: str | None = None, until: str | None = None) -> TrendDocument:
+    """Return the trend of a suite over its stored dates, as they are decided now; both bounds are included.
+
+    Raises:
+        MissingDataError: when no date has a scorecard.
+    """
+    dates = [
+        date
+        for date in store.dates(suite, SCORECARD)
+        if (since is None or date >= since) and (until is None or date <= until)
+    ]
+    if not dates:
+        raise MissingDataError(f"{suite}: no date has a scorecard; run spancheck nightly {suite} first")
+    return trend_of(suite, [_facts(store, Night(suite, date)) for date in dates])
+
+
+def _facts(store: Store, night: Night) -> NightFacts:
+    manifest = Manifest.model_validate(store.open(night, CAPTURED_RUN).document())
+    return NightFacts(
+        scorecard=read_scorecard(store, night),
+        target_version=manifest.target.version,
+        # Of the snapshot and not of the manifest, so that relabelling is a mark too.
+        dataset_digest=store.open(night, CASES).metadata["dataset_digest"],
+        answer=read_decision(store, night).answer if store.exists(night, GATE) else None,
+    )

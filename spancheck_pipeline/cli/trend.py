@@ -1,0 +1,90 @@
+"""``spancheck trend``: a suite's rates over its dates, with intervals and marks where something has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spancheck_pipeline.cli.options import file_option, json_option, night, open_project
+
+if TYPE_CHECKING:
+    from spancheck_pipeline.decision.trend import TrendDocument, TrendPoint
+
+
+@click.command()
+@click.argument("suite")
+@click.option("--since", metavar="YYYY-MM-DD", help="First date; default: the first that is stored.")
+@click.option("--until", metavar="YYYY-MM-DD", help="Last date; default: the last that is stored.")
+@click.option("--figure", "figures", multiple=True, metavar="NAME", help="A grader, or another figure; default: all.")
+@json_option
+@file_option("svg", "all figures as an SVG picture")
+def trend(
+    suite: str,
+    *,
+    since: str | None,
+    until: str | None,
+    figures: tuple[str, ...],
+    as_json: bool,
+    svg_file: Path | None,
+) -> int:
+    """Show SUITE's rates over its dates, with 95 % intervals; a date on which something has changed is marked."""
+    from spancheck_pipeline.api.trending import read_trend
+    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.errors import UsageError
+    from spancheck_pipeline.report.trend_svg import trend_svg
+    from spancheck_pipeline.storage.documents import write_text
+
+    environment, store = open_project()
+    for date in (since, until):
+        if date is not None:
+            night(environment, suite, date)
+    found = read_trend(store, night(environment, suite, None).suite, since=since, until=until)
+    known = {**found.rates, **found.numbers}
+    if unknown := [name for name in figures if name not in known]:
+        raise UsageError(f"{unknown[0][:80]!r} is no figure of {suite}; there are: {', '.join(known)}")
+    if figures:
+        found = found.model_copy(
+            update={
+                "rates": {name: points for name, points in found.rates.items() if name in figures},
+                "numbers": {name: points for name, points in found.numbers.items() if name in figures},
+            }
+        )
+    if svg_file:
+        write_text(svg_file, trend_svg(found))
+    if as_json:
+        show.print_json(found.model_dump(mode="json"))
+    else:
+        _print(found)
+    return 0
+
+
+def _print(trend: TrendDocument) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from spancheck_pipeline.cli.show import console, safe
+
+    answers = {item.date: item.answer for item in trend.nights}
+    out = console()
+    for name, points in (*trend.rates.items(), *trend.numbers.items()):
+        is_rate = name in trend.rates
+        table = Table(box=None, pad_edge=False, header_style="bold", title=escape(safe(name)), title_justify="left")
+        for column in ("date", "gate", "value", "95 %", "n", "another"):
+            table.add_column(column, justify="left" if column in {"date", "gate", "another"} else "right")
+        for point in points:
+            answer = answers[point.date]
+            gate = answer.value.replace("_", " ") if answer else "–"
+            table.add_row(point.date, gate, *_cells(point, is_rate=is_rate), str(point.n), ", ".join(point.marks))
+        out.print(table)
+        out.print()
+
+
+def _cells(point: TrendPoint, *, is_rate: bool) -> tuple[str, str]:
+    if point.value is None:
+        return "–", "–"
+    value = f"{point.value:.1%}" if is_rate else f"{point.value:.4g}"
+    if point.low is None or point.high is None:
+        return value, "–"
+    return value, f"{point.low:.1%} – {point.high:.1%}"
