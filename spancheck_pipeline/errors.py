@@ -139,8 +139,8 @@ class PromotionRefusedError(SpancheckError):
         self.answer = answer
         self.rules = tuple(rules)
         super().__init__(
-            f"{place}: the gate says {answer} ({', '.join(self.rules)}), so that this run does not become the last good "
-            "one; look at the rules' reasons (spancheck gate)"
+            f"{place}: the gate says {answer} ({', '.join(self.rules)}), so that this run does not become the last "
+            "good one; look at the rules' reasons (spancheck gate)"
         )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spancheck_pipeline.api.attributing import stored_attributions
 from spancheck_pipeline.api.baselines import compare_place
 from spancheck_pipeline.api.facts import grader_facts, open_evidence, row_facts, score_facts
 from spancheck_pipeline.decision.comparison import ComparisonDocument, Difference
@@ -64,6 +65,7 @@ def summarize_place(
         graders=[grader_facts(name, file) for name, file in evidence.scores.items()],
         case_ids=[row["case_id"] for row in evidence.cases.rows(["case_id"])],
         epochs=Manifest.model_validate(evidence.captured.document()).epochs,
+        attributions=stored_attributions(evidence.cases, evidence.captured, evidence.scores),
         inputs=inputs,
     )
     published = store.publish(

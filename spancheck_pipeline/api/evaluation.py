@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from spancheck_pipeline.api.capturing import manifest_of, new_run_id
+from spancheck_pipeline.api.capturing import new_run_id
+from spancheck_pipeline.api.manifest import manifest_of
 from spancheck_pipeline.api.run import CaseResult, Run, distinct, grade_case
 from spancheck_pipeline.capture.engine import run_capture
 from spancheck_pipeline.clients.target import load_callable

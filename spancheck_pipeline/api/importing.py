@@ -14,7 +14,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from spancheck_pipeline.api.capturing import Tally, new_run_id
+from spancheck_pipeline.api.capturing import new_run_id
+from spancheck_pipeline.api.manifest import Tally
 from spancheck_pipeline.api.snapshot import is_begun, publish_cases
 from spancheck_pipeline.clients.call_errors import CallError
 from spancheck_pipeline.decision.suite import Citations, Suite

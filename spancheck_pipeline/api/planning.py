@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from spancheck_pipeline.clients.target import reference_of
 from spancheck_pipeline.decision.plan import AnswerFacts, History, PlanDocument, plan
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.evidence.case import Case
@@ -33,7 +34,7 @@ def latest_history(store: Store, suite: Suite) -> History | None:
     for date in reversed(store.dates(suite.name, CAPTURED_RUN)):
         file = store.open(Night(suite.name, date), CAPTURED_RUN)
         manifest = Manifest.model_validate(file.document())
-        if manifest.target.kind == suite.target.kind and manifest.target.reference == _reference(suite, manifest):
+        if (manifest.target.kind, manifest.target.reference) == (suite.target.kind, reference_of(suite.target)):
             return History(manifest.run_id, list(answer_facts(file)))
     return None
 
@@ -46,8 +47,3 @@ def answer_facts(file: StoredFile) -> Iterator[AnswerFacts]:
             tokens = {name: row[name] for name in Usage.model_fields if name in row}
             usage = Usage(**tokens, cost_usd=row["reported_cost_usd"])
         yield AnswerFacts(usage, row["served_model"], row["attempts"])
-
-
-def _reference(suite: Suite, manifest: Manifest) -> str:
-    """Return what the suite calls its target, as a manifest does; only a callable is told by its name alone."""
-    return suite.target.callable or manifest.target.reference

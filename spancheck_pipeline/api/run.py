@@ -27,6 +27,7 @@ from spancheck_pipeline.errors import ConfigError, ContractError, Problem, Usage
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Manifest, ModelPrice, Output, Prices, cost_usd, normalize
+from spancheck_pipeline.grading.attribution import attribution_of
 from spancheck_pipeline.grading.evaluate import grade_row
 from spancheck_pipeline.grading.grader import Grader, as_grader, spec_of
 from spancheck_pipeline.grading.score import Finding, GradeResult, Outcome, Score
@@ -303,7 +304,19 @@ class Run:
                 )
                 for name in names
             ],
+            attributions=self._attributions(),
         )
+
+    def _attributions(self) -> Iterator[tuple[str, str]]:
+        for result in self.results:
+            if result.output is not None:
+                failed = {
+                    str(self.specs.get(grade.grader, {}).get("measurement", grade.grader)): _score_of(grade)
+                    for grade in result.grades
+                    if grade.outcome is Outcome.FAIL
+                }
+                if failed and (reason := attribution_of(result.as_case(), result.output, failed)) is not None:
+                    yield result.case_id, reason.value
 
     def _score_facts(self) -> Iterator[ScoreFacts]:
         for result in self.results:
@@ -491,15 +504,23 @@ def write_document(document: Mapping[str, Any], path: Path) -> None:
     write_text(path, json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
 
-def _audit_score(grade: GradeResult) -> AuditScore:
-    score = Score(
+def _score_of(grade: GradeResult) -> Score:
+    return Score(
         outcome=grade.outcome,
         value=grade.score if grade.outcome.is_measured else None,
         reason_code=grade.reason_code,
         reason=grade.detail,
         findings=grade.findings,
     )
-    return AuditScore.of(score, grader=grade.grader, grader_version=grade.grader_version, spec_digest=grade.spec_digest)
+
+
+def _audit_score(grade: GradeResult) -> AuditScore:
+    return AuditScore.of(
+        _score_of(grade),
+        grader=grade.grader,
+        grader_version=grade.grader_version,
+        spec_digest=grade.spec_digest,
+    )
 
 
 def _grade_from(score: AuditScore) -> GradeResult:

@@ -68,6 +68,9 @@ def print_scorecard(
     for name, figures in scorecard.graders.items():
         table.add_row(f"  {name}", *_cells(figures))
     out.print(table)
+    for name, figures in scorecard.graders.items():
+        if figures.flaky_case_ids:
+            out.print(f"\n  {escape(_flaky(name, figures))}")
     if scorecard.errors:
         errors = ", ".join(f"{name} × {n}" for name, n in scorecard.errors.items())
         out.print(f"\n  [bold]errors[/bold] {escape(safe(errors))}")
@@ -76,6 +79,14 @@ def print_scorecard(
         print_comparisons(comparisons)
     if decision:
         print_decision(decision)
+
+
+def _flaky(name: str, figures: GraderFigures) -> str:
+    """Return which cases do not come out the same way each time, and how often all epochs pass."""
+    ids = figures.flaky_case_ids
+    shown = ", ".join(ids[:_SHOWN_IDS]) + (f" … {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else "")
+    last = figures.pass_hat_k[-1] if figures.pass_hat_k else None
+    return safe(f"flaky in {name}: {shown}" + (f"; pass^{last.k} {last.value:.1%}" if last else ""))
 
 
 def print_decision(decision: GateDecision) -> None:

@@ -51,7 +51,7 @@ def load_target(settings: Target, *, suite_folder: Path) -> LoadedTarget:
     """
     facts = TargetFacts(
         kind=settings.kind,
-        reference=_reference(settings),
+        reference=reference_of(settings),
         version=settings.version if settings.version_from is None else _version(settings.version_from, suite_folder),
         settings_digest=digest(settings.model_dump(mode="json")),
     )
@@ -87,7 +87,8 @@ def load_callable(fn: Callable[..., Any], *, version: str | None = None, citatio
     return CallableTarget(fn, facts=facts, citations=citations)
 
 
-def _reference(settings: Target) -> str:
+def reference_of(settings: Target) -> str:
+    """Return what a target is called in a manifest: its function, its address without secrets, its program or file."""
     if settings.callable is not None:
         return settings.callable
     if settings.http is not None:

@@ -272,7 +272,8 @@ def _comparison(suite: SuiteDefs) -> dg.AssetsDefinition:
                     decided_by=getpass.getuser(),
                     note=f"Dagster run {context.run.run_id}",
                 )
-            return decided.comparison_file.content_digest, metadata.of_decision(decided)
+            # The decision names everything that it rests on, the comparisons among it.
+            return decided.gate_file.content_digest, metadata.of_decision(decided)
 
         return _each_night(context, suite, step)
 

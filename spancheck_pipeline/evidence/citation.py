@@ -8,7 +8,7 @@ citation carries is ``claim.py``'s.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -131,10 +131,19 @@ def markers(answer: str, known: Sequence[str] | None = None) -> tuple[Marker, ..
     if _MAY_MARK.search(answer) is None:
         return ()
     text = masked(answer)
-    found = [marker for match in _MARKERS.finditer(text) if (marker := _read(text, match)) is not None]
+    found = [marker for match in _matches(text) if (marker := _read(text, match)) is not None]
     if known:
         found = _with_known(text, found, known)
     return tuple(found)
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """Yield what may be a marker, as ``_MARKERS.finditer`` does, but looked for only where one can start."""
+    at = 0
+    for start in _MAY_MARK.finditer(text):
+        if start.start() >= at and (match := _MARKERS.match(text, start.start())):
+            at = match.end()
+            yield match
 
 
 def _read(text: str, match: re.Match[str]) -> Marker | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from spancheck_pipeline.evidence.citation import Citation, Marker, markers, resolve_marker, strip_markers
-from spancheck_pipeline.evidence.folding import fold
+from spancheck_pipeline.evidence.folding import fold_text
 from spancheck_pipeline.evidence.sentence import sentences
 from spancheck_pipeline.evidence.word import Span, remember, word_starts, word_texts, words
 
@@ -212,7 +212,7 @@ def _nearest(answer: str, spans: Sequence[Span], quote: str | None) -> Span:
 def _bag(text: str) -> frozenset[str]:
     """Return a text's folded words; of scripts without spaces, the pairs of letters."""
     bag: set[str] = set()
-    for word in word_texts(fold(text).text):
+    for word in word_texts(fold_text(text)):
         if word[0] > "\u0dff" and len(word) > 1:
             bag.update(word[i : i + 2] for i in range(len(word) - 1))
         else:

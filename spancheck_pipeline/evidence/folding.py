@@ -73,9 +73,7 @@ _CANDIDATE = re.compile(
 )
 """Where ``_SPECIAL`` can match: one class of characters, which is searched many times faster than its alternatives."""
 _PLAIN = re.compile(r"[A-Za-z0-9.,;:()?!%$/=+\"@# '-]*\Z")
-_NOT_PLAIN = re.compile(
-    r"-(?:(?<![A-Za-z0-9]-)|(?![A-Za-z0-9]))|'(?:(?<![A-Za-z]')|(?![A-Za-z]))| (?:\Z| )|\A[ #+]"
-)
+_NOT_PLAIN = re.compile(r"-(?:(?<![A-Za-z0-9]-)|(?![A-Za-z0-9]))|'(?:(?<![A-Za-z]')|(?![A-Za-z]))| (?:\Z| )|\A[ #+]")
 _SUPER_DIGITS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 _SUB_DIGITS = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 _UNIT_WORD = re.compile(
@@ -223,6 +221,20 @@ def fold(text: str) -> Folded:
     return _Folder(text, joins_wraps=True).run()
 
 
+def fold_text(text: str) -> str:
+    """Return a text as a reader sees it, where nobody needs the way back.
+
+    >>> fold_text("30 Days")
+    '30 days'
+    """
+    return text.lower() if _is_plain(text) else fold(text).text
+
+
+def _is_plain(text: str) -> bool:
+    """Say whether folding a text takes no more than small letters, as it does of most."""
+    return _PLAIN.match(text) is not None and _NOT_PLAIN.search(text) is None
+
+
 @remember(CACHE_CHARS // 4)
 def fold_keeping_wraps(text: str) -> Folded:
     r"""Return the other reading of a text with line-wrap hyphens: ``long-\nterm`` as ``long-term``."""
@@ -247,7 +259,7 @@ class _Folder:
 
     def run(self) -> Folded:
         text = self.text
-        if _PLAIN.match(text) and not _NOT_PLAIN.search(text):
+        if _is_plain(text):
             return Folded(text.lower(), _folded=[0], _start=[0], _end=[len(text)], _even=[True])
         at = self.line_start(0)
         for candidate in _CANDIDATE.finditer(text, at):

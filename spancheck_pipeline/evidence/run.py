@@ -6,6 +6,7 @@ How a producer's payload becomes an ``Output`` lives in ``payloads/`` and ``norm
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -162,6 +163,8 @@ def _from_mapping(value: dict[str, Any]) -> Output:
     renamed = {names.get(key, key) if names.get(key) not in value else key: item for key, item in value.items()}
     if "answer" not in renamed:
         raise TypeError("a target's dict must have the key 'answer'")
+    if isinstance(renamed["answer"], Mapping):  # an answer that is an object is kept as the JSON that it is
+        renamed["answer"] = json.dumps(_jsonable(renamed["answer"]), ensure_ascii=False)
     known = {key: item for key, item in renamed.items() if key in Output.model_fields or key == "sources"}
     known = {key: item for key, item in known.items() if item is not None or key == "raw"}
     extra = {key: item for key, item in renamed.items() if key not in known and item is not None}

@@ -6,13 +6,14 @@ away, with the way back to the original) in ``folding.py``; markers such as ``[2
 
 from __future__ import annotations
 
-from spancheck_pipeline.evidence.folding import Folded, fold, fold_keeping_wraps
+from spancheck_pipeline.evidence.folding import Folded, fold, fold_keeping_wraps, fold_text
 from spancheck_pipeline.evidence.sentence import sentences
 from spancheck_pipeline.evidence.word import (
     PerWord,
     Span,
     Word,
     count_words,
+    first_word,
     is_no_space,
     is_word_char,
     remember,
@@ -22,6 +23,6 @@ from spancheck_pipeline.evidence.word import (
 )
 
 __all__ = [
-    "Folded", "PerWord", "Span", "Word", "count_words", "fold", "fold_keeping_wraps", "is_no_space", "is_word_char",
-    "remember", "sentences", "word_starts", "word_texts", "words",
+    "Folded", "PerWord", "Span", "Word", "count_words", "first_word", "fold", "fold_keeping_wraps", "fold_text",
+    "is_no_space", "is_word_char", "remember", "sentences", "word_starts", "word_texts", "words",
 ]  # fmt: skip

@@ -171,6 +171,16 @@ def word_texts(text: str) -> list[str]:
     return _pattern(text).findall(text)
 
 
+def first_word(text: str) -> Word | None:
+    """Return the first word of a text, or None where it has none.
+
+    >>> first_word("“Thirty days”")
+    Word(text='Thirty', start=1, end=7)
+    """
+    match = _pattern(text).search(text)
+    return Word(match.group(), match.start(), match.end()) if match else None
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     return _ASCII_WORD if text.isascii() else _WORD
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from spancheck_pipeline.grading.support import check_support, checks
+from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.reading import Asked, ask, read
 
 CONTRADICTED = 0.5
@@ -65,7 +66,7 @@ def _absent(asked: Asked, passages: Sequence[str]) -> frozenset[str]:
 
 
 def _missing(asked: Asked, absent: frozenset[str]) -> tuple[str, ...]:
-    words = [word for word, stems in asked.words if stems and absent.issuperset(stems)]
+    words = [word for word in asked.words if (stems := word_stems(word)) and absent.issuperset(stems)]
     if not words:
         return ()
     return ("the passages do not have " + ", ".join(f"“{word}”" for word in words[:5]),)

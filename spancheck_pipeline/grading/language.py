@@ -46,8 +46,8 @@ def _by_words(sample: str, script: str) -> str | None:
         return codes[0] if codes else f"und-{script}"
     hits = dict.fromkeys(codes, 0)
     users = _users(script)
-    for word in re.findall(r"[^\W\d_]+", sample):
-        for code in users.get(word, ()):
+    for word in filter(users.__contains__, _LETTERS.findall(sample)):
+        for code in users[word]:
             hits[code] += 1
     best = max(hits, key=lambda code: hits[code])
     runner_up = max(count for code, count in hits.items() if code != best)
@@ -55,8 +55,14 @@ def _by_words(sample: str, script: str) -> str | None:
     return best if hits[best] >= needed and hits[best] > runner_up else None
 
 
+_LETTERS = re.compile(r"[^\W\d_]+")
+_ASCII_LETTER = re.compile("[A-Za-z]")
+
+
 def _scripts(sample: str) -> Counter[str]:
     """Return how many letters of each script a text has, the scripts in order of first mention."""
+    if sample.isascii():  # one script or none, so that how many letters it has says nothing
+        return Counter({"latin": 1} if _ASCII_LETTER.search(sample) else ())
     scripts: Counter[str] = Counter()
     for character, count in Counter(sample).items():
         if character.isalpha():

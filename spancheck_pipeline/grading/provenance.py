@@ -7,6 +7,7 @@ the claim is carried, is said in ``graders/citation_accuracy.py``. Folding lives
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +20,7 @@ from spancheck_pipeline.evidence.text import (
     count_words,
     fold,
     fold_keeping_wraps,
+    fold_text,
     is_no_space,
     remember,
     sentences,
@@ -70,6 +72,7 @@ _MAX_STARTS = 64
 _MAX_FRAGMENTS = 200
 
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.{3}|\. \. \.)\s*\]|\(\s*(?:…|\.{3})\s*\)|…|\.{3,}|\. \. \.)\s*")
+_DOTS = ("…", "...", ". .")
 _EDGE_STOPS = " \t\n\r.,;:"
 _QUOTATION_MARKS = " \"'“”„‘’«»「」『』"
 
@@ -136,6 +139,7 @@ class Quote:
 
     raw: str
     folded: str
+    n_words: int
     bare: str
     """Folded, without the quotation marks around it and the stop at its end."""
     fragments: tuple[str, ...]
@@ -148,16 +152,17 @@ class Quote:
 
     def is_too_short(self, min_words: int) -> bool:
         """Say whether the quote has fewer words than prove anything."""
-        return count_words(self.folded[: 40 * min_words]) < min_words and count_words(self.folded) < min_words
+        return self.n_words < min_words
 
 
 @remember(1_000_000)
 def _ready(text: str) -> Quote:
     raw = text.strip()
-    folded = fold(raw).text
-    parts = [part for part in _ELLIPSIS.split(raw) if part.strip()] if _ELLIPSIS.search(raw) else []
-    fragments = tuple(_bare(fold(part).text) for part in parts[: _MAX_FRAGMENTS + 1])
-    return Quote(raw, folded, _bare(folded), fragments)
+    folded = fold_text(raw)
+    has_ellipsis = any(dots in raw for dots in _DOTS) and _ELLIPSIS.search(raw)
+    parts = [part for part in _ELLIPSIS.split(raw) if part.strip()] if has_ellipsis else []
+    fragments = tuple(_bare(fold_text(part)) for part in parts[: _MAX_FRAGMENTS + 1])
+    return Quote(raw, folded, count_words(folded), _bare(folded), fragments)
 
 
 def _bare(folded: str) -> str:
@@ -170,6 +175,8 @@ def _bare(folded: str) -> str:
 
 def locate(quote: Quote, passage: str) -> Match | None:
     """Return how a quote is found in a passage (exact, typographic, elided), or hidden by its ellipsis; else None."""
+    if once := _once(quote.raw, passage):
+        return Match(grade=Provenance.EXACT, span=once, similarity=1.0)
     folded = fold(passage)
     span = _folded(quote, folded)
     if exact := _exactly(quote, passage, span):
@@ -179,6 +186,15 @@ def locate(quote: Quote, passage: str) -> Match | None:
     if span is not None:
         return Match(grade=Provenance.TYPOGRAPHIC, span=span, similarity=1.0)
     return _elided(quote, folded) if quote.fragments else None
+
+
+def _once(needle: str, passage: str) -> Span | None:
+    """Return where the same characters stand, if they do once and at token boundaries: then folding tells no more."""
+    at = passage.find(needle)
+    if at < 0 or passage.find(needle, at + 1) >= 0:
+        return None
+    end = at + len(needle)
+    return Span(at, end) if starts_token(passage, at) and ends_token(passage, end) else None
 
 
 def _exactly(quote: Quote, passage: str, span: Span | None) -> Span | None:
@@ -308,13 +324,13 @@ def cut_warnings(passage: str, span: Span) -> tuple[str, ...]:
     ``cut_before_qualifier``: the rest of the sentence holds except, unless, only if … ``cut_after_negation``: the word
     right before the quote is a negation.
     """
+    spans = sentences(passage)
     sentence_end, sentence_start = len(passage), 0
-    for sentence in sentences(passage):
-        if sentence.start <= span.start < sentence.end:
-            sentence_start = sentence.start
-        if sentence.start < span.end <= sentence.end:
-            sentence_end = sentence.end
-            break
+    first, last = bisect_left(spans, (span.start + 1,)) - 1, bisect_left(spans, (span.end,)) - 1
+    if first >= 0 and span.start < spans[first].end:
+        sentence_start = spans[first].start
+    if last >= 0 and span.end <= spans[last].end:
+        sentence_end = spans[last].end
     warnings: list[str] = []
     if _QUALIFIES.search(passage[span.end : sentence_end].casefold().replace("’", "'")):
         warnings.append("cut_before_qualifier")

@@ -277,9 +277,7 @@ AUDIT_LOG: Final = Table(
     ),
 )
 
-TABLES: Final = {
-    table.name: table for table in (CASES, CAPTURED_RUN, SCORES, SCORECARD, COMPARISON, GATE, AUDIT_LOG)
-}
+TABLES: Final = {table.name: table for table in (CASES, CAPTURED_RUN, SCORES, SCORECARD, COMPARISON, GATE, AUDIT_LOG)}
 
 
 def text_or_json(value: Any) -> tuple[str | None, bool]:

@@ -326,3 +326,27 @@ def test_grading_never_crashes_and_the_order_of_cases_plays_no_part(outputs):
     assert not [g for result in forward for g in result.grades if g.reason_code == "grader_crashed"]
     first = {result.case_id: result.grades for result in forward}
     assert first == {result.case_id: result.grades for result in backward}
+
+
+def test_every_failing_answer_is_attributed_to_retrieval_or_generation():
+    asked = [
+        case("invented", "a", answerable=True, expected_sources=["lease"]),
+        case("not_retrieved", "b", answerable=True, expected_sources=["annex"]),
+        case("wrongly_answered", "c", answerable=False),
+        case("wrongly_declined", "d", answerable=True, expected_sources=["lease"]),
+        case("fine", "e", answerable=True, expected_sources=["lease"]),
+    ]
+    lease = [{"source_id": "lease", "text": "Either party may end the lease with 30 days written notice."}]
+    answers = {
+        "a": {"answer": "The roof was painted blue in 1987 by a firm from Leeds.", "contexts": lease},
+        "b": {"answer": "The roof was painted blue in 1987 by a firm from Leeds.", "contexts": lease},
+        "c": cited(),
+        "d": {"answer": "I don't know; the documents do not say.", "contexts": lease},
+        "e": cited(),
+    }
+
+    card = sc.evaluate(asked, answers.get).scorecard().document
+
+    assert {case_id: reason for reason, ids in card.attributions.items() for case_id in ids} == {
+        name: name for name in ("invented", "not_retrieved", "wrongly_answered", "wrongly_declined")
+    }

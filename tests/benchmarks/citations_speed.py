@@ -2,26 +2,38 @@
 
     python tests/benchmarks/citations_speed.py DATA --incumbent SITE_PACKAGES
 
-DATA holds captured_runs_*.jsonl. Both libraries score the same answers with their own ``rescore``; each answer that
-came without quotes gets the first sentence of its cited passages as one. Two loads: an eighth of the answers twenty
-times over (answers and passages repeat, as over epochs and nights), then the other seven eighths as they are. No text
-of a load was seen before it.
+DATA holds captured_runs_*.jsonl. Both libraries score the same answers with their own ``rescore``, turn by turn in
+small lots, so that a busy machine slows both. Each captured citation gets the first long sentence of its passage as its
+quote; an answer that came without citations is cited as a whole. The loads:
+
+- ``unique``: captured answers of which no passage was met before, in this load or another.
+- ``repeated``: the passages of that load, which are known by now, under answers that are new: each claim is a sentence
+  of a passage with every fourth word left out, its quote the first two thirds of that sentence.
+- ``long``: the same, but the passages of forty answers make one source, which is about 100,000 characters long.
+- ``again``: the answers of ``unique`` a second time, as over epochs and re-scorings.
+
+Before them a fifth of the captured answers is scored, so that neither side pays for its first patterns and words.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from spancheck_pipeline.api.run import Run
+from spancheck_pipeline.api.evaluation import evaluate
+from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.text import sentences
 from spancheck_pipeline.grading.graders.citation_accuracy import CitationAccuracy
 
-REPEATED = 20
+LOT = 20
+PER_SOURCE = 40
+Load = list[dict[str, Any]]
 
 
 def quoted(row: dict[str, Any]) -> dict[str, Any]:
@@ -29,26 +41,90 @@ def quoted(row: dict[str, Any]) -> dict[str, Any]:
     citations = []
     for citation in row["citations"] or [{"claim": row["answer"], "source_id": name} for name in list(texts)[:3]]:
         text = texts.get(str(citation["source_id"]), "")
-        spans = [span for span in sentences(text) if span.end - span.start > 30]
-        if spans:
-            quote = text[spans[0].start : spans[0].end]
-            citations.append({"claim": citation["claim"], "span": quote, "source_id": str(citation["source_id"])})
+        if quotes := long_sentences(text):
+            name = str(citation["source_id"])
+            citations.append({"claim": citation["claim"], "span": quotes[0], "source_id": name})
     contexts = [{"source_id": name, "text": text} for name, text in texts.items()]
     return {"answer": row["answer"], "contexts": contexts, "citations": citations}
 
 
-def document(outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    cases = [
-        {"case_id": f"c{index}", "category": "all", "input": "?", "output": output, "grades": []}
-        for index, output in enumerate(outputs)
-    ]
-    return {"schema_version": "1.0", "cases": cases}
+def long_sentences(text: str) -> list[str]:
+    return [text[span.start : span.end] for span in sentences(text) if span.end - span.start > 30]
+
+
+def unseen(outputs: Load, seen: set[str]) -> Load:
+    kept = []
+    for output in outputs:
+        texts = {context["text"] for context in output["contexts"]}
+        if not texts & seen:
+            kept.append(output)
+            seen |= texts
+    return kept
+
+
+def other_answers(outputs: Load) -> Iterator[dict[str, Any]]:
+    """Yield new answers to the same passages: three claims each, as many as the passages have sentences for."""
+    for output in outputs:
+        said = [
+            (context["source_id"], sentence)
+            for context in output["contexts"]
+            for sentence in long_sentences(context["text"])
+            if len(sentence.split()) > 8
+        ]
+        for at in range(0, min(len(said), 30) - 2, 3):
+            citations = []
+            for name, sentence in said[at : at + 3]:
+                words = sentence.split()
+                claim = " ".join(word for place, word in enumerate(words) if place % 4 != 3)
+                quote = sentence[: len(sentence) * 2 // 3].rsplit(" ", 1)[0]
+                citations.append({"claim": claim, "span": quote, "source_id": name})
+            answer = " ".join(citation["claim"] for citation in citations)
+            yield {"answer": answer, "contexts": output["contexts"], "citations": citations}
+
+
+def with_long_sources(outputs: Load) -> Load:
+    """Return the outputs with the passages of forty of them joined to one source, which each of the forty retrieves."""
+    result = []
+    for start in range(0, len(outputs), PER_SOURCE):
+        group = outputs[start : start + PER_SOURCE]
+        texts = dict.fromkeys(context["text"] for output in group for context in output["contexts"])
+        source = [{"source_id": "source", "text": "\n\n".join(texts)}]
+        for output in group:
+            citations = [{**citation, "source_id": "source"} for citation in output["citations"]]
+            result.append({**output, "contexts": source, "citations": citations})
+    return result
+
+
+def theirs(earlier: Any, load: Load) -> Any:
+    def normal(output: dict[str, Any]) -> Any:
+        texts = {context["source_id"]: context["text"] for context in output["contexts"]}
+        return earlier.normalize({**output, "contexts": list(texts.values()), "sources": texts})
+
+    return earlier.Run([earlier.CaseResult(f"c{i}", "all", normal(output), []) for i, output in enumerate(load)])
+
+
+def ours(load: Load) -> Any:
+    by_case = {f"c{i}": output for i, output in enumerate(load)}
+    return evaluate([Case(key, key) for key in by_case], lambda key: by_case[key], graders=[])
 
 
 def timed(run: Any, grader: Any) -> float:
     started = time.process_time()
     run.rescore([grader])
     return time.process_time() - started
+
+
+def compare(earlier: Any, name: str, load: Load) -> None:
+    before = after = 0.0
+    lots = [load[at : at + LOT] for at in range(0, len(load), LOT)]
+    pairs = [(theirs(earlier, lot), ours(lot)) for lot in lots]
+    gc.collect()
+    for old, new in pairs:
+        before += timed(old, earlier.citation_accuracy(claim_split=True))
+        after += timed(new, CitationAccuracy())
+    n = sum(len(output["citations"]) for output in load) or 1
+    per = f"earlier {before / n * 1e6:.0f} µs a citation, this {after / n * 1e6:.0f} µs"
+    print(f"{name}: {len(load)} answers, {n} citations; {per}; ratio {before / after:.2f}")
 
 
 def main() -> None:
@@ -59,43 +135,22 @@ def main() -> None:
     sys.path.append(arguments.incumbent)
     import spancheck as earlier
 
-    from spancheck_pipeline.api.evaluation import evaluate
-    from spancheck_pipeline.evidence.case import Case
-
     rows = [
         json.loads(line)
         for file in sorted(arguments.data.glob("captured_runs_*.jsonl"))
         for line in file.read_text("utf-8").splitlines()
     ]
     outputs = [output for row in rows if (output := quoted(row))["citations"]]
-    unique = [output for index, output in enumerate(outputs) if index % 8]
-    n_citations = sum(len(output["citations"]) for output in outputs)
-    print(f"{len(outputs)} answers, {n_citations} citations")
-    for name, load in (("repeated", outputs[::8] * REPEATED), ("unique", unique)):
-        theirs = earlier.Run(
-            [
-                earlier.CaseResult(
-                    f"c{i}",
-                    "all",
-                    earlier.normalize(
-                        {
-                            **o,
-                            "contexts": [c["text"] for c in o["contexts"]],
-                            "sources": {c["source_id"]: c["text"] for c in o["contexts"]},
-                        }
-                    ),
-                    [],
-                )
-                for i, o in enumerate(load)
-            ]
-        )
-        by_case = {f"c{i}": output for i, output in enumerate(load)}
-        mine: Run = evaluate([Case(key, key) for key in by_case], lambda key, held=by_case: held[key], graders=[])
-        before = timed(theirs, earlier.citation_accuracy(claim_split=True))
-        after = timed(mine, CitationAccuracy())
-        each = after / sum(len(output["citations"]) for output in load) * 1e6
-        ratio = before / after
-        print(f"{name}: earlier {before:.2f} s, this {after:.2f} s ({each:.0f} µs a citation), ratio {ratio:.2f}")
+    seen = {context["text"] for output in outputs[::5] for context in output["contexts"]}
+    compare(earlier, "(warming up)", outputs[::5])
+    unique = unseen(outputs, seen)
+    compare(earlier, "unique", unique)
+    fresh = list(other_answers(unique))
+    compare(earlier, "repeated", fresh[::2])
+    joined = with_long_sources(fresh[1::2])
+    compare(earlier, "(long, sources for the first time)", joined[::PER_SOURCE])
+    compare(earlier, "long", [output for index, output in enumerate(joined) if index % PER_SOURCE])
+    compare(earlier, "again", unique)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,8 @@ def test_other_prices_keep_costs_from_being_compared_and_nothing_else():
 def test_every_version_that_may_differ_is_named():
     other = run(
         target=TARGET.model_copy(update={"version": "2", "settings_digest": "1" * 64}), config="low",
-        python_version="3.12", package_version="0.2.0", git_commit="abc", served_models={"m2": 5}, versions={"prompt": ("8",)}, dataset_digest="e" * 64,
+        python_version="3.12", package_version="0.2.0", git_commit="abc", served_models={"m2": 5},
+        versions={"prompt": ("8",)}, dataset_digest="e" * 64,
     )  # fmt: skip
 
     assert comparable(other, run()).ok

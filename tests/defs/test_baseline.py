@@ -105,3 +105,17 @@ def test_a_range_is_walked_in_order_and_what_may_be_promoted_is(project):
     assert [read_decision(store, Night("small", date)).answer for date in DATES] == ["PASS", "FAIL", "PASS"]
     assert promoted(store) == [DATES[0], DATES[2]]
     assert made == {DATES[0], DATES[2]}
+
+
+def test_another_rule_of_the_gate_makes_another_data_version_of_the_decision(project):
+    def version() -> str:
+        with dg.DagsterInstance.get() as instance:
+            event = instance.get_latest_materialization_event(dg.AssetKey(["small", "comparison"]))
+            return event.asset_materialization.tags["dagster/data_version"]
+
+    night(project, DATES[0])
+    first = version()
+    project.write_suite(gate=", max_flaky: 0.5")
+    night(project, DATES[0])
+
+    assert version() != first

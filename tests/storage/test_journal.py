@@ -205,6 +205,7 @@ def test_a_journal_of_another_run_is_not_continued(tmp_path, changes, message):
     with pytest.raises(CaptureRefusedError, match=message) as refused:
         FileJournal(path, header(**{"questions_digest": "a" * 64, **changes}))
     assert "--recapture" in str(refused.value)
+    assert "another run (run-1 there, run-1 now)" in str(refused.value)
     assert path.read_bytes() == before
 
 

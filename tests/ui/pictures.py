@@ -85,7 +85,7 @@ def take_ui(home: Home, to: Path) -> None:
         assert night.returncode == (number == CARELESS_NIGHT), night.stderr
     with serving(home, [*SPANCHECK, "ui"], SPANCHECK_START_DATE=dates[0]) as server:
         server.locations()
-        with window(1000, 1120, scale=1.25) as opened:  # narrow, so that Dagster draws all of the graph
+        with window(1000, 1700, scale=1.1) as opened:  # narrow, so that Dagster draws all of the graph
             take_lineage(server, opened, to / "lineage.png")
         with window(1280, 800) as opened:
             take_checks(server, opened, to / "checks.png", dates[CARELESS_NIGHT])

@@ -7,9 +7,10 @@ in which order the grades are given, and what the citations of one answer add up
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 from spancheck_pipeline.evidence.citation import Citation, Marker, resolve_marker, source_name
@@ -150,13 +151,14 @@ def _passages(contexts: Sequence[Context]) -> tuple[_Passage, ...]:
 def _verify(
     citation: Citation, contexts: Sequence[Context], passages: tuple[_Passage, ...], answer: str, rules: _Rules
 ) -> CitationVerdict:
-    named = [
-        passage for passage in passages if citation.source_id is not None and citation.source_id in passage.aliases
+    # By its own name first: two passages of one address are told apart by their names.
+    source = citation.source_id
+    named = [passage for passage in passages if passage.name == source] or [
+        passage for passage in passages if source is not None and source in passage.aliases
     ]
     claim = claim_of(citation, answer, contexts=contexts, split=rules.claim_split)
     place = _place(citation, passages, named, rules)
-    verdict = _judge(citation, claim, place, rules)
-    return replace(verdict, scoped=bool(named))
+    return _judge(citation, claim, place, rules, scoped=bool(named))
 
 
 def _passage(context: Context, index: int) -> _Passage:
@@ -273,7 +275,7 @@ def _name(place: _Place) -> str:
     return place.passage.name if place.passage else "no passage"
 
 
-def _judge(citation: Citation, claim: Claim, place: _Place, rules: _Rules) -> CitationVerdict:
+def _judge(citation: Citation, claim: Claim, place: _Place, rules: _Rules, *, scoped: bool) -> CitationVerdict:
     """Return the verdict: the place, the support that is there, and what they come to."""
     grade, match, passage = place.grade, place.match, place.passage
     found = None if grade is Provenance.NO_EVIDENCE_TEXT else grade.is_found
@@ -303,6 +305,7 @@ def _judge(citation: Citation, claim: Claim, place: _Place, rules: _Rules) -> Ci
         similarity=match.similarity if match and grade is Provenance.ALTERED else None,
         differences=match.differences if match else (),
         support_reasons=support.reasons,
+        scoped=scoped,
     )
 
 
@@ -332,10 +335,11 @@ def _evidence_text(place: _Place) -> str | None:
 
 def _widened(text: str, span: Span) -> str:
     """Return the sentences that a range touches, so that a not before the quote, or a name in it, is seen."""
-    touched = [sentence for sentence in sentences(text) if sentence.start < span.end and span.start < sentence.end]
-    if not touched:
+    spans = sentences(text)
+    first, after = bisect_right(spans, span.start, key=attrgetter("end")), bisect_left(spans, (span.end,))
+    if first >= after:
         return text[span.start : span.end]
-    return text[min(touched[0].start, span.start) : max(touched[-1].end, span.end)]
+    return text[min(spans[first].start, span.start) : max(spans[after - 1].end, span.end)]
 
 
 def _support(claim: str, evidence: str | None, rules: _Rules) -> Support:

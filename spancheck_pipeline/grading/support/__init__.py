@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from spancheck_pipeline.evidence.text import fold, word_texts
+from spancheck_pipeline.evidence.text import fold_text, word_texts
 from spancheck_pipeline.grading.support import checks
 from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.coverage import covered
@@ -105,7 +105,7 @@ def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
 def _absent_words(asked: Asked, passages: Sequence[str]) -> str:
     """Return which of the claim's words are nowhere in the evidence, as the reason where nothing else objects."""
     told = frozenset().union(*(read(passage).places for passage in passages))
-    absent = [word for word, stems in asked.words if not any(stem in told for stem in stems)]
+    absent = [word for word in asked.words if (stems := word_stems(word)) and told.isdisjoint(stems)]
     if not absent:
         return "the claim's words stand in the evidence, but not together"
     return "the evidence does not have " + ", ".join(f"“{word}”" for word in absent[:5])
@@ -118,7 +118,7 @@ def data_versions() -> dict[str, str]:
 
 def says_something(text: str) -> bool:
     """Say whether a text has content that support could be checked for."""
-    return any(map(word_stems, word_texts(fold(text).text)))
+    return any(map(word_stems, word_texts(fold_text(text))))
 
 
 __all__ = ["DEFAULT_THRESHOLD", "MOST_READ", "Support", "check_support", "data_versions", "says_something"]

@@ -158,7 +158,8 @@ def _other_leading_name(asked: Asked, passage: str) -> tuple[str, str] | None:
         if len(others) < 2:  # noqa: PLR2004 - one word tells no sentence
             continue
         for sentence in read(passage).sentences:
-            if len(others & sentence.stems) < _NEARLY_ALL * max(len(others), len(sentence.stems) - 1):
+            needed = _NEARLY_ALL * max(len(others), len(sentence.stems) - 1)
+            if len(sentence.stems) < needed or len(others) < needed or len(others & sentence.stems) < needed:
                 continue
             theirs = leading(sentence.original)
             if theirs is not None and stem(theirs) not in claim.stems and missing((mine,), told, frozenset()):
@@ -171,7 +172,7 @@ _CODE = re.compile(r"([a-z]{1,6})-?(\d{1,6}[a-z]?)\Z")
 
 def code_objections(asked: Asked, passages: Sequence[str]) -> list[Objection]:
     """Return the claim's codes such as q3 or b12 that the evidence has with another number only."""
-    claimed = dict.fromkeys(word for word, _ in asked.words[:_MOST_WORDS] if not word.isalpha() and _CODE.match(word))
+    claimed = dict.fromkeys(word for word in asked.words[:_MOST_WORDS] if not word.isalpha() and _CODE.match(word))
     if not claimed:
         return []
     told: dict[str, set[str]] = {}

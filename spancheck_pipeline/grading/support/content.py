@@ -87,12 +87,15 @@ def _other(word: str) -> str:
     return word[:5]
 
 
-_SUFFIXES = tuple(tuple(pair.split(":")) for pair in LEXICON["suffixes"].split())
-"""Ending and what stands in its place, the longer ones first."""
+_ENDINGS = tuple(tuple(pair.split(":")) for pair in LEXICON["suffixes"].split())
+_SUFFIXES = {
+    letter: tuple(pair for pair in _ENDINGS if pair[0][-1] == letter) for letter in {pair[0][-1] for pair in _ENDINGS}
+}
+"""Last letter → endings and what stands in their place, the longer ones first."""
 
 
 def _english(word: str) -> str:
-    for suffix, left in _SUFFIXES:
+    for suffix, left in _SUFFIXES.get(word[-1], ()):
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:  # noqa: PLR2004 - a stem keeps three letters
             if suffix == "s" and word[-2] in "su":
                 break

@@ -52,8 +52,8 @@ _DATE = re.compile(
     """,
     re.VERBOSE,
 )
-_DIGIT = re.compile(r"\d")
-_CAN_BE = re.compile(r"\d[-/.]\d|月")
+_DIGIT = re.compile(r"[0-9]")
+_BETWEEN = re.compile(r"[-/.](?=[0-9])")
 _RUN = re.compile(r"\w+")
 _DIGITS = {char: index for index, char in enumerate("零一二三四五六七八九")} | {"〇": 0}
 
@@ -76,9 +76,11 @@ def dates(folded: str) -> tuple[Dated, ...]:
 
 def _can_hold(folded: str) -> bool:
     """Say whether a text can hold a date: most cannot, which is told without trying each place."""
-    if _CAN_BE.search(folded):
+    if "月" in folded:
         return True
-    return _DIGIT.search(folded) is not None and not MONTHS.keys().isdisjoint(_RUN.findall(folded))
+    if _DIGIT.search(folded) is None:
+        return False
+    return _BETWEEN.search(folded) is not None or not MONTHS.keys().isdisjoint(_RUN.findall(folded))
 
 
 def _readings(match: re.Match[str]) -> tuple[Date, ...]:

@@ -36,7 +36,7 @@ class Flip(NamedTuple):
 def flips(asked: Asked, reading: Reading) -> tuple[Flip, ...]:
     """Return the flips between a claim and a passage that holds most of its words."""
     found: list[Flip] = []
-    may_oppose = not asked.opposites.isdisjoint(reading.places)
+    may_oppose = not asked.opposites.isdisjoint(reading.places) or not reading.opposites.isdisjoint(asked.places)
     for sentence in asked.sentences[:MOST_SENTENCES]:
         found += _negations(sentence, reading)
         if may_oppose:
@@ -50,11 +50,12 @@ def _negations(claim: Sentence, reading: Reading) -> list[Flip]:
     agreed, flipped = False, None
     for at, stem in enumerate(claim.order):
         here = at in claim.negated
-        near = _neighbours(claim.order, at)
+        near: frozenset[str] | None = None
         for index in reading.places.get(stem, ())[:_MAX_SENTENCES]:
             told = reading.sentences[index]
             if not here and not told.negated:
                 continue
+            near = _neighbours(claim.order, at) if near is None else near
             for there in _places(told.order, stem):
                 shared = near & _neighbours(told.order, there)
                 if len(shared) < min(2, len(near)) or not _says_the_same(claim, told, stem):

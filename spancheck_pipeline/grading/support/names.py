@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from spancheck_pipeline.evidence.text import PerWord, fold, word_starts, word_texts
+from spancheck_pipeline.evidence.text import PerWord, first_word, fold_text, word_texts
 from spancheck_pipeline.grading.support.content import STOP_WORDS
 from spancheck_pipeline.grading.support.dates import MONTHS
 from spancheck_pipeline.grading.support.lexicon import word_set
@@ -26,15 +26,19 @@ def names(sentence: str) -> tuple[str, ...]:
     >>> names("Acme Corp pays the deposit to Berta.")
     ('acme', 'berta')
     """
+    if sentence[1:].islower():
+        return ()  # nothing is large but the first letter
     found = word_texts(sentence)
+    large = [index for index, word in enumerate(found) if word[0].isupper()]
+    if not large:
+        return ()
     alphabetic = [word for word in found if word[0].isalpha()]
     capitals = [word for word in alphabetic[1:] if word[0].isupper()]
     if len(alphabetic) > 4 and len(capitals) > _HABIT * (len(alphabetic) - 1):  # noqa: PLR2004 - a few words tell no habit
         return ()
     result: dict[str, None] = {}
-    for index, word in enumerate(found):
-        if not word[0].isupper():
-            continue
+    for index in large:
+        word = found[index]
         folded = _FOLDED[word]
         if folded in STOP_WORDS or folded in _NEVER or folded in MONTHS or len(folded) < 2:  # noqa: PLR2004 - an initial
             continue
@@ -45,14 +49,14 @@ def names(sentence: str) -> tuple[str, ...]:
 
 
 def _fold_name(word: str) -> str:
-    return re.sub(r"['’]s?\Z", "", fold(word).text)
+    return re.sub(r"['’]s?\Z", "", fold_text(word))
 
 
 _FOLDED = PerWord(_fold_name)
 
 
 def _capital(found: list[str], index: int) -> bool:
-    return index < len(found) and found[index][0].isupper() and fold(found[index]).text not in STOP_WORDS
+    return index < len(found) and found[index][0].isupper() and fold_text(found[index]) not in STOP_WORDS
 
 
 def missing(claimed: tuple[str, ...], told: frozenset[str], initials: frozenset[str]) -> tuple[str, ...]:
@@ -95,10 +99,12 @@ def leading(sentence: str) -> str | None:
     >>> leading("Mary approved the loan."), leading("Tenants pay rent."), leading("The bank pays.")
     ('mary', None, None)
     """
-    found = word_starts(sentence[:40])[:1]
-    if not found or not found[0][0][0].isupper() or sentence[: found[0][1]].strip():
+    if not sentence.lstrip()[:1].isupper():
         return None
-    folded = fold(found[0][0]).text
+    found = first_word(sentence[:40])
+    if found is None or not found.text[0].isupper() or sentence[: found.start].strip():
+        return None
+    folded = fold_text(found.text)
     if folded in STOP_WORDS or folded in _NEVER or folded in MONTHS or folded.endswith("s") or not folded.isalpha():
         return None
     return folded

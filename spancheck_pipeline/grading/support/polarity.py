@@ -6,7 +6,7 @@ Whether that contradicts a claim is said in ``checks.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import chain
 
 from spancheck_pipeline.evidence.text import PerWord, is_no_space, word_starts
@@ -120,26 +120,32 @@ def opposite_of(word: str, others: Container[str]) -> str | None:
     >>> opposite_of(stem("increased"), frozenset({"revenu", "decreas"}))
     'decreas'
     """
-    return next((other for other in opposites_of(word) if other in others), None)
-
-
-def opposites_of(word: str) -> tuple[str, ...]:
-    """Return all stems that would say the opposite of a stem, those of the word list before those of a prefix."""
-    return _OPPOSED[word]
-
-
-def _read_opposites(word: str) -> tuple[str, ...]:
-    found = sorted(OPPOSITES.get(word, frozenset()))
+    for other in sorted(OPPOSITES.get(word, frozenset())):
+        if other in others:
+            return other
     for prefix in _PREFIXES:
         bare = word.removeprefix(prefix)
-        if bare != word and len(bare) > 3:  # noqa: PLR2004 - a whole word is left
-            found.append(bare)
-        if len(word) > 3:  # noqa: PLR2004 - as above
-            found.append(prefix + word)
-    return tuple(found)
+        if bare != word and len(bare) > 3 and bare in others:  # noqa: PLR2004 - a whole word is left
+            return bare
+        if len(word) > 3 and prefix + word in others:  # noqa: PLR2004 - as above
+            return prefix + word
+    return None
 
 
-_OPPOSED = PerWord(_read_opposites)
+def opposites_of(words: Iterable[str]) -> frozenset[str]:
+    """Return the stems that would say the opposite of any of some stems, but for those with one prefix more.
+
+    Of those a text knows itself what is left without the prefix; so that what has no opposite is told at once.
+    """
+    return frozenset(chain.from_iterable(map(_OPPOSED.__getitem__, words)))
+
+
+def _read_opposed(word: str) -> tuple[str, ...]:
+    bares = (word.removeprefix(prefix) for prefix in _PREFIXES)
+    return (*OPPOSITES.get(word, ()), *(bare for bare in bares if bare != word))
+
+
+_OPPOSED = PerWord(_read_opposed)
 
 
 def unspaced_opposites(claim: str, told: str) -> tuple[str, str] | None:

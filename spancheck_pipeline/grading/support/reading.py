@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 
-from spancheck_pipeline.evidence.text import fold, is_no_space, remember, sentences, word_starts, word_texts
-from spancheck_pipeline.grading.support.content import stems_of, word_stems
+from spancheck_pipeline.evidence.text import fold_text, is_no_space, remember, sentences, word_starts, word_texts
+from spancheck_pipeline.grading.support.content import stems_of
 from spancheck_pipeline.grading.support.dates import Dated, dates
 from spancheck_pipeline.grading.support.names import initials_of, names
 from spancheck_pipeline.grading.support.numbers import NumberIndex, Quantity, quantities
@@ -47,6 +47,8 @@ class Reading:
     """Stem → indexes of the sentences that hold it, in order."""
     turns: bool
     """Whether any sentence has a word under a negation."""
+    opposites: frozenset[str]
+    """Stems that would say the opposite of any of its own, as far as ``polarity.opposites_of`` tells."""
 
 
 @remember(_CACHE_CHARS)
@@ -55,17 +57,17 @@ def read(text: str) -> Reading:
     result = tuple(_sentence(text[span.start : span.end]) for span in sentences(text))
     turns = any(sentence.negated for sentence in result)
     if len(result) == 1:
-        return Reading(result, dict.fromkeys(result[0].held, (0,)), turns)
+        return Reading(result, dict.fromkeys(result[0].held, (0,)), turns, opposites_of(result[0].held))
     places: dict[str, list[int]] = {}
     for index, sentence in enumerate(result):
         for stem in sentence.held:
             places.setdefault(stem, []).append(index)
-    return Reading(result, {stem: tuple(found) for stem, found in places.items()}, turns)
+    return Reading(result, {stem: tuple(found) for stem, found in places.items()}, turns, opposites_of(places))
 
 
 @remember(_CACHE_CHARS)
 def _sentence(original: str) -> Sentence:
-    folded = fold(original).text
+    folded = fold_text(original)
     tokens = tuple(word_texts(folded))
     order, negated = content_in_order(folded, tokens)
     stems = frozenset(stems_of(tokens))
@@ -123,10 +125,12 @@ class Asked:
     quantities: tuple[Quantity, ...]
     dates: tuple[Dated, ...]
     names: tuple[str, ...]
-    words: tuple[tuple[str, tuple[str, ...]], ...]
-    """Its content words in order, each with its stems."""
+    words: tuple[str, ...]
+    """Its words in order, without those that are part of a number or date; their stems are ``word_stems`` of each."""
+    places: Mapping[str, tuple[int, ...]]
+    """All its stems, as of any text that is read."""
     opposites: frozenset[str]
-    """Stems that would say the opposite of any of its words."""
+    """Stems that would say the opposite of any of its words, as far as ``polarity.opposites_of`` tells."""
 
     @property
     def is_empty(self) -> bool:
@@ -151,25 +155,33 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 """Words that only say where an answer was read."""
-_MAY_FRAME = re.compile(r"contexts?|passage|document|\wource|text|excerpt|information|reference|re\wult", re.IGNORECASE)
-"""What every such phrase holds, looked for first because it is found or not at once."""
+_FRAMED_BY = ("context", "passage", "document", "source", "text", "excerpt", "information", "reference", "results")
+"""One of these is in every such phrase."""
+
+
+def _without_frame(claim: str) -> str:
+    if claim.isascii():
+        small = claim.lower()
+        if not any(word in small for word in _FRAMED_BY):
+            return claim
+    return _FRAME.sub(" ", claim)
 
 
 @remember(1_000_000)
 def ask(claim: str) -> Asked:
     """Return a claim read for what it asserts."""
-    reading = read(_FRAME.sub(" ", claim) if _MAY_FRAME.search(claim) else claim)
+    reading = read(_without_frame(claim))
     numbers: list[Quantity] = []
     dated: list[Dated] = []
-    said_words: list[tuple[str, tuple[str, ...]]] = []
+    said_words: list[str] = []
     for sentence in reading.sentences:
         when = dates(sentence.text)
         found = [item for item in quantities(sentence.text, when) if item.end]
-        said_words += [(token, its) for token in _loose(sentence, found, when) if (its := word_stems(token))]
+        said_words += _loose(sentence, found, when)
         numbers += found
         dated += when
     named = dict.fromkeys(name for sentence in reading.sentences for name in names(sentence.original))
-    stems = dict.fromkeys(stem for _, found_stems in said_words for stem in found_stems)
+    stems = dict.fromkeys(stems_of(said_words))
     return Asked(
         text=claim,
         sentences=reading.sentences,
@@ -178,9 +190,8 @@ def ask(claim: str) -> Asked:
         dates=tuple(dated[:_MOST]),
         names=tuple(islice(named, _MOST)),
         words=tuple(said_words),
-        opposites=frozenset(
-            chain.from_iterable(opposites_of(stem) for sentence in reading.sentences for stem in sentence.order)
-        ),
+        places=reading.places,
+        opposites=reading.opposites,
     )
 
 
@@ -189,8 +200,4 @@ def _loose(sentence: Sentence, found: Sequence[Quantity], when: Sequence[Dated])
     if not found and not when:
         return sentence.tokens
     taken = sorted([(item.start, item.end) for item in found] + [(item.start, item.end) for item in when])
-    return [
-        token
-        for token, start in word_starts(sentence.text)
-        if is_no_space(token[0]) or not _lies_in(start, taken)
-    ]
+    return [token for token, start in word_starts(sentence.text) if is_no_space(token[0]) or not _lies_in(start, taken)]

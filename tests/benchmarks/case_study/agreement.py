@@ -146,6 +146,28 @@ def show(title: str, pairs: Sequence[Pair], good: str, examples: int) -> None:
             print(f"  {pair.where}: {pair.reason}")
 
 
+def show_sentences(answers: Rows, run: Path) -> None:
+    """Print how many sentences an answer of each system has, and the share that is unsupported."""
+    print("\n== sentences")
+    counts: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for row, answer, failed in _grounded(answers, run):
+        counts[answer["system"]].append((len(row["findings"]), len(failed)))
+    for system, pairs in sorted(counts.items()):
+        n, n_failed = (sum(column) for column in zip(*pairs, strict=True))
+        print(f"{system:24} {n / len(pairs):.1f} an answer; {n_failed / n:.1%} of {n} unsupported")
+
+
+def show_places(cases: Rows, run: Path) -> None:
+    """Print where the right passage stood among those shown, for the answerable questions that were declined."""
+    places: Counter[str] = Counter()
+    for row in _rows(run / "captured_run"):
+        if cases[row["case_id"]]["meta"]["answerable"] and row["abstained"]:
+            right = {context["source_id"] for context in cases[row["case_id"]]["contexts"]}
+            shown = [context["source_id"] in right for context in row["contexts"]]
+            places[f"shown {shown.index(True) + 1}" if True in shown else "not shown"] += 1
+    print(f"\n== right passage of declined answerable questions: {dict(sorted(places.items()))}")
+
+
 def _by_grader(pairs: Sequence[Pair]) -> list[bool]:
     return [pair.holds for pair in pairs]
 
@@ -240,6 +262,10 @@ def main() -> None:
     rows = {row.get("case_id", row.get("id")): row for row in map(json.loads, lines)}
     for title, pairs_of, good in comparisons:
         show(title, list(pairs_of(rows, arguments.run)), good, arguments.examples)
+    if suite == "rated":
+        show_sentences(rows, arguments.run)
+    elif suite == "clapnq":
+        show_places(rows, arguments.run)
 
 
 if __name__ == "__main__":

@@ -701,6 +701,20 @@ def test_of_a_list_of_messages_the_newest_of_the_assistant_is_read() -> None:
     assert read(listed).answer == read(OPENAI_ASSISTANTS).answer
 
 
+def test_a_citation_of_one_passage_is_not_carried_by_another_of_the_same_address() -> None:
+    chunks = [
+        {"retrievedContext": {"uri": "gs://b/lease", "text": "Rent is due monthly."}},
+        {"retrievedContext": {"uri": "gs://b/lease", "text": PASSAGE}},
+    ]
+    path = "candidates.0.groundingMetadata.groundingChunks"
+    support = "candidates.0.groundingMetadata.groundingSupports.1.groundingChunkIndices"
+    for index, ok in ((0, False), (1, True)):
+        output = read(changed(changed(GEMINI, path, chunks), support, [index]))
+        cited = output.citations[1]
+        assert (cited.source_id, cited.claim) == (["gs://b/lease", "gs://b/lease#2"][index], "Notice is 30 days.")
+        assert verify_citation(cited, output.contexts, output.answer).ok is ok
+
+
 def test_two_passages_of_one_source_have_names_of_their_own() -> None:
     names = [context.source_id for context in read(AZURE).contexts]
     assert names == ["lease.pdf", "lease.pdf#2", "parking.pdf"]

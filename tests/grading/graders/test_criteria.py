@@ -67,6 +67,14 @@ def test_a_date_order_that_there_is_not_is_refused():
         build_grader("criteria", {"date_order": "us"})
 
 
+def test_an_answer_that_is_an_object_is_read_as_one():
+    criteria = [{"id": "n", "type": "identity", "target": {"field": ["a", 0, "n"], "value": 1}}]
+    grader = build_grader("criteria", {})
+
+    assert grader(case(criteria=criteria), {"answer": {"a": [{"n": 1}]}}).passed
+    assert not grader(case(criteria=criteria), {"answer": {"a": [{"n": True}]}}).passed
+
+
 def test_where_a_day_stands_is_in_its_finding():
     answer = "Due on 2 April 2019."
     [finding] = grade(answer, {"id": "due", "type": "presence", "target": {"date": "2019-04-02"}}).findings
