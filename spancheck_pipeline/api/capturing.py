@@ -27,7 +27,7 @@ from spancheck_pipeline.grading.grader import Grader
 from spancheck_pipeline.storage.journal import FileJournal, Journal, JournalHeader, questions_digest
 from spancheck_pipeline.storage.lock import PartitionLock
 from spancheck_pipeline.storage.store import Night, Place, Published, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, captured_from_row, captured_to_row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, captured_from_row, captured_to_row
 
 Contain = Callable[[Path | None], AbstractContextManager[object]]
 """Keeps what a target prints and logs away: in a file, or nowhere."""
@@ -93,6 +93,7 @@ def capture_place(
     with PartitionLock(store.local_folder("_locks", place) / "capture.lock"):
         if mode == "capture" and store.exists(place, CAPTURED_RUN):
             return _reused(store, place)
+        _refuse_lost(store, place, mode, folder)
         base = _base(store, place, mode)
         if base and not base.failed and mode == "retry_errors":
             return _reused(store, place)
@@ -131,6 +132,21 @@ def capture_place(
             config=config,
             graders=graders,
             now=now(),
+        )
+
+
+def _refuse_lost(store: Store, place: Place, mode: Mode, journals: Path) -> None:
+    """Refuse to call again for a place whose captured run was there once and is gone.
+
+    Raises:
+        CaptureRefusedError: unless everything is captured again on purpose.
+    """
+    if mode != "capture" or any(journals.glob("*.jsonl")):
+        return
+    if store.exists(place, GATE) or store.revisions(place, CAPTURED_RUN):
+        raise CaptureRefusedError(
+            f"{store.path(place, CAPTURED_RUN)}: is missing, although {place} was captured and decided about; "
+            "restore it, or capture everything again on purpose (--recapture)"
         )
 
 
@@ -236,7 +252,7 @@ def _publish(
         manifest=read_manifest(store, place),
         is_reused=False,
         n_calls=summary.attempts,
-        warnings=tuple(summary.warnings),
+        warnings=_warnings(summary),
     )
 
 
@@ -280,6 +296,15 @@ def refuse_other_run(store: Store, place: Place, suite: Suite, config: str | Non
             f"the run {manifest.run_id} is captured already, and is another one: {'; '.join(different)}; "
             "two runs are never merged: give this one a run id of its own"
         )
+
+
+def _warnings(summary: CaptureSummary) -> tuple[str, ...]:
+    if not summary.abandoned:
+        return tuple(summary.warnings)
+    return (
+        *summary.warnings,
+        f"{summary.abandoned} calls that timed out were still running when the capture ended; they cannot be stopped",
+    )
 
 
 def _reused(store: Store, place: Place) -> Captured:

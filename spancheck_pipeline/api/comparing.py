@@ -102,6 +102,8 @@ def gate(
         UsageError: for a grader that the run does not have (the nearest is named), or a number out of range.
         NotComparableError: when the baseline cannot be compared, with every reason.
     """
+    if max_regression and baseline is None:
+        raise UsageError("max_regression asks for a comparison; give the baseline too")
     settings = settings_of(thresholds, max_regression if baseline is not None else None)
     comparisons = [] if baseline is None else [comparison(baseline, current)]
     return current.decide(settings, comparisons=comparisons, is_strict=is_strict)

@@ -58,12 +58,12 @@ def read_environment(environ: Mapping[str, str] | None = None, *, folder: Path |
     storage = environ.get("SPANCHECK_STORAGE") or "storage"
     home = environ.get("DAGSTER_HOME") or ".spancheck/dagster_home"
     return Environment(
-        datasets=folder / (environ.get("SPANCHECK_DATASETS") or "datasets"),
-        storage=storage if "://" in storage else str(folder / storage),
+        datasets=folder / Path(environ.get("SPANCHECK_DATASETS") or "datasets").expanduser(),
+        storage=storage if "://" in storage else str(folder / Path(storage).expanduser()),
         namespace=_namespace(environ.get("SPANCHECK_NAMESPACE")),
         timezone=_timezone(environ.get("SPANCHECK_TIMEZONE") or "UTC"),
         start_date=_date(environ.get("SPANCHECK_START_DATE") or FIRST_PARTITION),
-        dagster_home=folder / home,
+        dagster_home=folder / Path(home).expanduser(),
     )
 
 

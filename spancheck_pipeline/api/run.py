@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -447,7 +448,23 @@ def _from_document(document: Mapping[str, Any], name: str) -> Run:
     if document.get("contract") != CONTRACT:
         raise ContractError(name, found=document.get("contract"), known=CONTRACT)
     log = _validated(document, name)
+    _check_whole(log, name)
     return run_of_records(log, log.records)
+
+
+def _check_whole(log: AuditLog, name: str) -> None:
+    """Refuse a log whose records are not those that its summary counts: a part of a run would look like the run.
+
+    Raises:
+        ConfigError: naming both numbers, or the record that stands twice.
+    """
+    keys = Counter(record.call.key for record in log.records)
+    problems = [Problem(what=f"case {key[0]!r}, epoch {key[1]}, stands twice") for key, n in keys.items() if n > 1]
+    if len(log.records) != log.summary.n_rows:
+        what = f"holds {len(log.records)} records, and its summary counts {log.summary.n_rows}"
+        problems.append(Problem(what=what, fix="export the whole log again"))
+    if problems:
+        raise ConfigError(name, problems)
 
 
 def run_of_records(head: AuditHead, records: Iterable[AuditRecord]) -> Run:
@@ -468,13 +485,19 @@ def _validated(document: Mapping[str, Any], name: str) -> AuditLog:
     from pydantic import ValidationError
 
     try:
-        return AuditLog.model_validate(document)
+        log = AuditLog.model_validate(document)
+        for record in log.records:
+            for score in record.scores:
+                score.score()
     except ValidationError as error:
         problems = [
             Problem(what=f"{'.'.join(map(str, item['loc']))}: {item['type']}")
             for item in error.errors(include_input=False, include_url=False, include_context=False)
         ]
         raise ConfigError(name, problems) from None
+    except ValueError as error:
+        raise ConfigError(name, [Problem(what=f"holds a score that cannot be: {error}")]) from None
+    return log
 
 
 def read_document(path: Path) -> Mapping[str, Any]:

@@ -28,13 +28,22 @@ class Snapshot:
     removed: tuple[str, ...] = ()
     """Ids that the snapshot has and the suite has no more."""
 
-    @property
-    def differs_from_suite(self) -> bool:
-        """Whether today's cases file says something else than the snapshot."""
-        return bool(self.reworded or self.added or self.removed or self.pending_labels)
-
     pending_labels: tuple[str, ...] = ()
     """Ids whose labels are others today and were not asked to be replaced (``relabel``)."""
+
+    def notes(self, place: str) -> tuple[str, ...]:
+        """Return what today's cases file says otherwise than the snapshot that stands, one sentence a kind."""
+        kinds = {
+            "were reworded, and stand as they were asked": self.reworded,
+            "were added, and are asked from the next date on": self.added,
+            "were removed, and stand all the same": self.removed,
+            "have other labels, which --relabel takes over": self.pending_labels,
+        }
+        return tuple(
+            f"since {place} was captured, {len(ids)} case(s) {what}: {', '.join(ids[:5])}{' …' if len(ids) > 5 else ''}"  # noqa: PLR2004 - a line
+            for what, ids in kinds.items()
+            if ids
+        )
 
 
 def read_snapshot(store: Store, place: Place) -> tuple[Case, ...]:

@@ -18,7 +18,7 @@ import sys
 import threading
 import warnings
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from spancheck_pipeline.capture.streams import MUTED, MutedStream, Outlet, Sink, is_muted, unwrapped
 
@@ -109,6 +109,8 @@ class _Installed:
         warnings.showwarning = self._warn
         threading.excepthook = threading.__excepthook__
         sys.unraisablehook = sys.__unraisablehook__
+        self._exit = os._exit
+        setattr(os, "_exit", _refuse_exit(os._exit))  # noqa: B010 - typed as a function that nobody replaces
         _mute_loggers(self.outlet)
 
     def add(self, sink: Sink) -> None:
@@ -135,6 +137,7 @@ class _Installed:
         if self.stderr is not self._streams["stderr"]:
             self.stderr.close()
         warnings.showwarning, threading.excepthook, sys.unraisablehook = self._hooks
+        setattr(os, "_exit", self._exit)  # noqa: B010 - as above
         sink.close(keep_descriptor=is_muting)
         for name, stream in self._streams.items():
             setattr(sys, name, MutedStream(stream, self.outlet) if is_muting else stream)
@@ -165,6 +168,21 @@ class _Installed:
 
 
 _real_call_handlers: list[Callable[[logging.Logger, logging.LogRecord], None]] = []
+
+
+def _refuse_exit(end: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
+    """Return an ``os._exit`` that ends a child process, and in this one only the call: a target must not end the night.
+
+    The process would end with the target's own status, 0 even, and nothing would have failed.
+    """
+    process = os.getpid()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != process:
+            end(status)
+        raise SystemExit(status)
+
+    return refuse
 
 
 def _mute_loggers(outlet: Outlet) -> None:

@@ -18,16 +18,23 @@ def audit() -> None:
 @click.argument("suite")
 @date_option
 @as_decided_option
-@click.option("--to", "target", required=True, type=click.Path(dir_okay=False, path_type=Path), help="JSON file.")
+@click.option(
+    "--to", "target", required=True, type=click.Path(dir_okay=False, path_type=Path), help="JSON file; - prints it."
+)
 def export(suite: str, *, date: str | None, as_decided: int | None, target: Path) -> int:
     """Write the audit log of SUITE on a date as one JSON document (schema 2.0, published in docs/schemas)."""
     from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records
     from spancheck_pipeline.api.run import write_document
+    from spancheck_pipeline.cli.show import print_json
     from spancheck_pipeline.decision.audit import as_document
 
     environment, store = open_project()
     file = open_audit_log(store, night(environment, suite, date), as_decided=as_decided)
-    write_document(as_document(read_head(file), read_records(file)), target)
+    document = as_document(read_head(file), read_records(file))
+    if str(target) == "-":
+        print_json(document)
+        return 0
+    write_document(document, target)
     click.echo(str(target))
     return 0
 
@@ -88,6 +95,9 @@ def show(
     place = night(environment, suite, date)
     records = read_records(open_audit_log(store, place, as_decided=as_decided))
     found = [record for record in records if case_id is None or record.case.id == case_id]
+    graders = sorted({score.grader for record in found for score in record.scores})
+    if grader is not None and found and grader not in graders:
+        raise UsageError(f"{place} has no scores of a grader {grader[:80]!r}; it has {', '.join(graders)}")
     if case_id is not None and not found:
         raise UsageError(
             f"{place} has no case {case_id[:80]!r}; `spancheck audit show {suite}` lists those that failed"

@@ -71,7 +71,10 @@ def gate(
     without --strict; 1: failed or not measured; 3: the baseline is not comparable.
     """
     from spancheck_pipeline.cli import show
+    from spancheck_pipeline.errors import UsageError
 
+    if max_regression and not baseline:
+        raise UsageError("--max-regression asks for a comparison; give the --baseline too")
     environment, store = open_project()
     if thresholds or baseline or regrade or is_file_name(what):
         decision, comparisons = _anew(

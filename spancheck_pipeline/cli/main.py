@@ -29,6 +29,9 @@ _COMMANDS = {
 """Command → its line of help, and where it is. The modules are imported by the command that is called."""
 
 
+_INTERRUPTED = "interrupted; what was captured is kept, run the same command to go on"
+
+
 class _LazyGroup(click.Group):
     """A group whose commands are imported when they are called, so that ``--help`` starts at once."""
 
@@ -67,7 +70,29 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(_run([item for item in arguments if item != "--debug"], is_debug=is_debug))
 
 
-def _run(arguments: list[str], *, is_debug: bool) -> int:  # noqa: PLR0911 - one way out an error
+def _run(arguments: list[str], *, is_debug: bool) -> int:
+    """Call the command, and make an exit code of whatever is no mistake of the user's own."""
+    try:
+        return _called(arguments, is_debug=is_debug)
+    except (KeyboardInterrupt, click.Abort):
+        return _say(_INTERRUPTED, 2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 2
+    except OSError as error:
+        if is_debug:
+            raise
+        where = f"{error.filename}: " if error.filename else "the output: "
+        return _say(f"{where}{error.strerror or type(error).__name__}; free some space, or write elsewhere", 2)
+    except BaseException as error:  # the CLI's edge
+        if type(error).__name__ == "DagsterExecutionInterruptedError":  # Dagster's word for Ctrl-C and SIGTERM
+            return _say(_INTERRUPTED, 2)
+        if is_debug or not isinstance(error, Exception):
+            raise
+        return _say(f"{type(error).__name__}; this is a fault of spancheck: run again with --debug and report it", 2)
+
+
+def _called(arguments: list[str], *, is_debug: bool) -> int:
     from spancheck_pipeline.errors import SpancheckError
 
     try:
@@ -81,15 +106,6 @@ def _run(arguments: list[str], *, is_debug: bool) -> int:  # noqa: PLR0911 - one
         return 2
     except click.exceptions.Exit as error:
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        return _say("interrupted; what was captured is kept, run the same command to go on", 2)
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 2
-    except Exception as error:  # the CLI's edge
-        if is_debug:
-            raise
-        return _say(f"{type(error).__name__}; this is a fault of spancheck: run again with --debug and report it", 2)
     return value if isinstance(value, int) else 0
 
 

@@ -78,15 +78,26 @@ def materialize(
         StepFailedError: when a step could not run, with the step's own message.
     """
     from spancheck_pipeline.cli.progress import progress_bar
+    from spancheck_pipeline.cli.show import safe
     from spancheck_pipeline.definitions import build
     from spancheck_pipeline.defs.home import prepare_home
     from spancheck_pipeline.defs.run import run_nightly
 
     target = _loaded_first(environment, store, place, config)
     prepare_home(environment.dagster_home)
+    warnings: list[str] = []
     with progress_bar(str(place)) as report:
-        definitions = build(environment, suites=[place.suite], on_progress=report, is_debug=is_debug, target=target)
+        definitions = build(
+            environment,
+            suites=[place.suite],
+            on_progress=report,
+            on_warning=warnings.append,
+            is_debug=is_debug,
+            target=target,
+        )
         run_nightly(definitions, environment, place, config)
+    for warning in warnings:
+        click.echo(f"note: {safe(warning)}", err=True)
 
 
 def _loaded_first(environment: Environment, store: Store, place: Night, config: dict[str, Any]) -> LoadedTarget | None:

@@ -134,13 +134,21 @@ def _answer(test: RegressionTest, settings: Regression) -> tuple[Answer, str]:
     if test.p_adjusted <= settings.alpha:
         return Answer.FAIL, f"{flips} (p = {test.p_adjusted:.2g}); look at the newly failing cases"
     if settings.margin is not None:
-        needed = _needed(settings.margin, test)
-        return Answer.INCONCLUSIVE, f"{flips}; a drop of {_points(settings.margin)} is not excluded{needed}"
+        return _not_excluded(test, settings.margin, flips)
     drop = test.detectable_drop
     if drop is not None and drop <= settings.detect:
         return Answer.PASS, f"{flips}; no regression found, and one of {_points(drop)} would have been seen"
     seen = "no drop at all" if drop is None else f"only a drop of {_points(drop)}"
     return Answer.INCONCLUSIVE, f"{flips}; {seen} would have been seen{_needed(settings.detect, test)}"
+
+
+def _not_excluded(test: RegressionTest, margin: float, flips: str) -> tuple[Answer, str]:
+    """Return the answer where non-inferiority was asked for and not shown: that lets nothing pass (decision 0012)."""
+    said = f"{flips}; a drop of {_points(margin)} is not excluded"
+    observed = test.figures.difference.value
+    if observed is not None and observed <= -margin:
+        return Answer.FAIL, f"{said}, and one of {_points(-observed)} was seen; look at the newly failing cases"
+    return Answer.NOT_MEASURED, f"{said}{_needed(margin, test)}; quality is not what failed: measure more cases"
 
 
 def _needed(drop: float, test: RegressionTest) -> str:

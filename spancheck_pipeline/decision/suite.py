@@ -175,7 +175,8 @@ class Target(BaseModel):
     def _argv(cls, value: Any) -> Any:
         if isinstance(value, str):
             raise ValueError("command is a list of the program and its arguments, not one string")  # noqa: TRY004 - pydantic wants ValueError
-        return value
+        # A strict tuple takes a JSON array, and no list that a validator before it has handed on.
+        return tuple(value) if isinstance(value, list) else value
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:

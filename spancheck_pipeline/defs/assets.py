@@ -5,7 +5,7 @@ Checks live in ``checks.py``, jobs and schedules in ``jobs.py``.
 
 import datetime as dt
 import getpass
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -68,6 +68,16 @@ class SuiteDefs:
     partitions: dg.DailyPartitionsDefinition
     on_progress: Callable[[Progress], None] | None = None
     """Told how far a capture is."""
+    on_warning: Callable[[str], None] | None = None
+    """Told what a person should know of a capture or a snapshot; it stands in the run's log too."""
+
+    def warn(self, context: dg.AssetExecutionContext, warnings: Iterable[str]) -> None:
+        """Put warnings (counts and ids, no texts) into the run's log, and before whoever waits for the run."""
+        for warning in warnings:
+            context.log.warning(warning)
+            if self.on_warning:
+                self.on_warning(warning)
+
     is_debug: bool = False
     """Whether a foreign error's text may reach the event log."""
     target: LoadedTarget | None = None
@@ -149,6 +159,7 @@ def _cases(suite: SuiteDefs) -> dg.AssetsDefinition:
         def step(night: Night) -> tuple[str, metadata.Metadata]:
             today = load_cases(suite.loaded.folder, suite.loaded.suite.cases)
             snapshot = snapshot_cases(store, night, today, relabel=config.relabel)
+            suite.warn(context, snapshot.notes(str(night)))
             return snapshot.dataset_digest, metadata.of_snapshot(snapshot)
 
         return _each_night(context, suite, step)
@@ -179,8 +190,7 @@ def _captured_run(suite: SuiteDefs) -> dg.AssetsDefinition:
                 on_progress=suite.on_progress,
                 contain=contained,
             )
-            for warning in captured.warnings:
-                context.log.warning(warning)
+            suite.warn(context, captured.warnings)
             return captured.published.content_digest, metadata.of_capture(captured)
 
         return _each_night(context, suite, step)

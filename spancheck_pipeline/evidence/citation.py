@@ -35,10 +35,10 @@ class Citation(BaseModel):
     quote: str | None = None
     """The cited words; None where the producer names a passage without quoting it."""
     source_id: str | None = None
-    answer_start: int | None = Field(default=None, ge=0)
-    answer_end: int | None = Field(default=None, ge=0)
-    source_start: int | None = Field(default=None, ge=0)
-    source_end: int | None = Field(default=None, ge=0)
+    answer_start: int | None = Field(default=None, ge=0, le=2**53)
+    answer_end: int | None = Field(default=None, ge=0, le=2**53)
+    source_start: int | None = Field(default=None, ge=0, le=2**53)
+    source_end: int | None = Field(default=None, ge=0, le=2**53)
     flags: tuple[str, ...] = ()
     """What an importer noticed, for example ``offset_mismatch``."""
 

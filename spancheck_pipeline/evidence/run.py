@@ -18,6 +18,9 @@ from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.evidence.citation import Citation
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+_MOST_TOKENS = 2**53
+_MOST_PAGES = 2**31 - 1
+"""What a system may report: beyond these a number is nonsense, and a table's column could not hold it."""
 
 
 class Context(BaseModel):
@@ -31,9 +34,9 @@ class Context(BaseModel):
     """The passage; None where the producer gave a link and no text."""
     uri: str | None = None
     title: str | None = None
-    page: int | None = None
+    page: int | None = Field(default=None, le=_MOST_PAGES)
     """1-based page in the source."""
-    rank: int | None = None
+    rank: int | None = Field(default=None, le=_MOST_PAGES)
     """1-based place in the retrieval's order."""
 
     @model_validator(mode="before")
@@ -56,12 +59,12 @@ class Usage(BaseModel):
 
     model_config = _FROZEN
 
-    input_tokens: int | None = Field(default=None, ge=0)
+    input_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
     """All tokens read, the cached ones included."""
-    output_tokens: int | None = Field(default=None, ge=0)
+    output_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
     """All tokens written, the reasoning ones included."""
-    cached_input_tokens: int | None = Field(default=None, ge=0)
-    reasoning_tokens: int | None = Field(default=None, ge=0)
+    cached_input_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
+    reasoning_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
     cost_usd: float | None = Field(default=None, ge=0)
     """What the producer itself says that the call cost."""
 

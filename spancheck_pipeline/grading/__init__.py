@@ -1,1 +1,1 @@
-"""What is measured on one captured output: graders, their specs and their scores. Pure, offline, the same everywhere."""
+"""What is measured on one captured output: graders, their specs and their scores. Pure, offline, the same."""

@@ -123,7 +123,10 @@ def _suite_folder(root: Path, name: str) -> Path:
 
 def _check_contract(document: Document) -> None:
     found = document.data.get("contract")
-    if isinstance(found, int) and not isinstance(found, bool) and found != CONTRACT:
+    if isinstance(found, bool | float):
+        what = "contract: must be a whole number"
+        raise ConfigError(document.file, [document.problem(("contract",), what, f"write contract: {CONTRACT}")])
+    if isinstance(found, int) and found != CONTRACT:
         raise ContractError(document.file, found=found, known=CONTRACT)
 
 

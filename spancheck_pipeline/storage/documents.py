@@ -16,12 +16,18 @@ from spancheck_pipeline.errors import StorageError
 def write_text(path: Path, text: str) -> None:
     """Write a text file: a temporary file beside it, flushed to disk, then a rename over what stood there.
 
+    A link is followed. What is no regular file (a device, a pipe) is written to as it is, never replaced.
+
     Raises:
-        StorageError: when it cannot be written; what stood there still stands.
+        StorageError: when it cannot be written, what stood there still stands.
     """
     tmp = ""
     try:
+        path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
         tmp = str(path.with_name(f".{path.name}.{uuid.uuid4().hex}"))
         # Not mkstemp: others who may read the folder may read its files.
         descriptor = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

@@ -1,8 +1,8 @@
 """Partitions on disk or in an object store: where a file lies, how it is replaced, and how an old one is found again.
 
 A file appears whole or not at all: it is written under ``_tmp/`` and renamed. A file that is replaced by another
-content is first kept under ``_history/``, so that every decision can be read as it was made. What stands in a file lives in
-``tables.py``; the journal of a running capture in ``journal.py``.
+content is first kept under ``_history/``, so that every decision can be read as it was made. What stands in a file
+lives in ``tables.py``; the journal of a running capture in ``journal.py``.
 """
 
 from __future__ import annotations
@@ -166,7 +166,14 @@ class Store:
     """All files of a project under one root: a local folder, or any URL that fsspec knows."""
 
     def __init__(self, root: str | Path, *, namespace: str | None = None) -> None:
-        self.filesystem, path = fsspec.core.url_to_fs(str(root))
+        try:
+            self.filesystem, path = fsspec.core.url_to_fs(str(root))
+        except (ImportError, ValueError) as error:
+            kind = str(root).partition("://")[0][:20]
+            raise StorageError(
+                f"{str(root)[:200]}: this kind of storage needs a package that is missing or unknown "
+                f"({type(error).__name__}); install the fsspec package of {kind!r} (for s3: s3fs)"
+            ) from None
         self.is_local = isinstance(self.filesystem, LocalFileSystem)
         if namespace is not None:
             check_name(namespace)

@@ -84,13 +84,13 @@ def test_a_failing_night_ends_with_1_and_says_so_in_every_format(project, capsys
     assert nightly("2026-01-05") == [1]
     assert "step" not in capsys.readouterr().err
 
-    code = spancheck("gate", "small", "--date", "2026-01-05", "--json", "--junit", "out/j.xml", "--markdown", "m.md")
+    code = spancheck("gate", "small", "--date", "2026-01-05", "--json", "--junit", "j.xml", "--markdown", "m.md")
 
     assert code == 1
     document = json.loads(capsys.readouterr().out)
     is_as_published(document, "decision")
     assert document["answer"] == "FAIL"
-    root = minidom.parse("out/j.xml").documentElement
+    root = minidom.parse("j.xml").documentElement
     [failure] = root.getElementsByTagName("failure")
     assert failure.getAttribute("message").startswith("p95 latency")
     assert Path("m.md").read_text(encoding="utf-8").startswith("## ❌ FAIL — small · 2026-01-05")

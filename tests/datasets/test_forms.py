@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from spancheck_pipeline.api.stored import run_place, stored_run
+from spancheck_pipeline.cli.main import main
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target
 from spancheck_pipeline.decision.figures import GraderFigures
@@ -68,6 +69,11 @@ def test_every_type_and_shape_of_criterion_is_used():
     assert len(CASES) >= 30
 
 
+def test_every_case_asks_something_of_its_own():
+    # The reader counts how often it read a question: two cases that ask the same would share their luck.
+    assert len({case.question_digest for case in CASES}) == len(CASES)
+
+
 def test_flakiness_is_counted_and_nothing_is_rounded_into_a_share(decided):
     caught = figures(decided)
     assert decided.scorecard.epochs == 5
@@ -78,8 +84,31 @@ def test_flakiness_is_counted_and_nothing_is_rounded_into_a_share(decided):
     assert {pair.case_id for pair in caught.criteria.flaky} >= set(caught.flaky_case_ids)
 
 
+def test_nightly_takes_it_from_cases_to_audit_log(tmp_path, monkeypatch, capsys):
+    for name, value in {
+        "SPANCHECK_DATASETS": ROOT / "datasets", "SPANCHECK_STORAGE": tmp_path / "s", "DAGSTER_HOME": tmp_path / "home",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(SystemExit) as ended:
+        main(["nightly", "forms"])
+
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    assert "38 cases × 5 epochs" in out
+    assert "flaky in criteria: boat-15-deposit, clinic-4-dose" in out
+    assert "pass^5 44.4%" in out
+    assert list((tmp_path / "s" / "audit_log" / "suite=forms").rglob("part-0.parquet"))
+
+
 def test_the_same_seed_gives_the_same_night_again(decided, tmp_path):
-    assert figures(night(tmp_path)) == figures(decided)
+    again, before = figures(night(tmp_path)), figures(decided)
+
+    # Which epoch gets which reading depends on the threads; what they come to does not.
+    assert (again.counts, again.criteria, again.pass_hat_k) == (before.counts, before.criteria, before.pass_hat_k)
+    assert again.flaky_case_ids == before.flaky_case_ids
+    assert again.failing_case_ids == before.failing_case_ids
 
 
 def test_every_answer_of_an_epoch_is_a_call_of_its_own(tmp_path):

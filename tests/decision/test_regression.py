@@ -108,8 +108,11 @@ def test_a_margin_asks_for_a_drop_to_be_excluded_and_lets_a_small_one_pass():
     assert rule(wide).answer is Answer.FAIL
     assert rule(wide, margin=0.05).answer is Answer.PASS
     few = rule(comparison(36, 2, 1, 1), margin=0.05)
-    assert few.answer is Answer.INCONCLUSIVE
+    assert few.answer is Answer.NOT_MEASURED, "it was asked to be excluded, and that lets nothing pass"
     assert "not excluded" in few.reason
+    dropped = rule(comparison(36, 4, 0, 0), margin=0.02)  # −10 points of 40 cases
+    assert dropped.answer is Answer.FAIL
+    assert "one of 10 points was seen" in dropped.reason
 
 
 def test_a_grader_that_pairs_nothing_is_inconclusive():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from spancheck_pipeline.evidence.text import fold_text, word_texts
+from spancheck_pipeline.evidence.text import fold_text, remember, word_texts
 from spancheck_pipeline.grading.support import checks
 from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.coverage import covered
@@ -116,6 +116,7 @@ def data_versions() -> dict[str, str]:
     return {"support/lexicon.toml": DIGEST}
 
 
+@remember(1_000_000)
 def says_something(text: str) -> bool:
     """Say whether a text has content that support could be checked for."""
     return any(map(word_stems, word_texts(fold_text(text))))

@@ -738,8 +738,9 @@ def seconds_of_reading(n: int) -> float:
 
 
 def test_time_grows_with_the_payload_and_not_with_its_square() -> None:
-    seconds_of_reading(300)
-    assert seconds_of_reading(3000) < 60 * seconds_of_reading(300)
+    # Ten times as long: linear is 10, a square 100. The better of two runs, since others use the machine too.
+    short, long = (min(seconds_of_reading(n) for _ in range(2)) for n in (300, 3000))
+    assert long < 60 * short
 
 
 def test_a_heading_with_a_long_tail_of_blanks_is_read_at_once() -> None:
