@@ -54,7 +54,7 @@ def test_the_suite_goes_through_its_gate_with_failures_to_look_at(decided):
 
 def test_every_flaw_that_its_readme_names_is_caught_where_it_says(decided):
     caught = figures(decided)
-    assert set(caught.flaky_case_ids) >= {"repair-8-warranty", "clinic-4-dose", "repair-10-json"}
+    assert set(caught.flaky_case_ids) >= {"repair-8-warranty", "clinic-4-dose", "clinic-4-json"}
     assert set(caught.failing_case_ids) >= {
         "boat-14-signature", "ledger-2-keeper", "boat-15-transcribe", "clinic-5-date", "ledger-2-transcribe",
         "boat-14-licence", "repair-9-json", "ledger-2-json", "clinic-5-json",

@@ -20,7 +20,7 @@ from spancheck_pipeline.grading.support.numbers import quantities
 from spancheck_pipeline.grading.support.polarity import OPPOSITES, opposite_of, opposites_of
 
 PIECES = (
-    "notice", "Of", "30", "thirty", " ", "  ", "\n", "\t", "\r\n", ".", "...", "…", "。", "!",
+    "notice", "Of", "30", "more than ", "usd ", "thirty", " ", "  ", "\n", "\t", "\r\n", ".", "...", "…", "。", "!",
     "-", "\u2013", "\xad", "'", "’", "“", '"', "[1]", "[2, 3]", "[^4]", "【5:0†a】", "(doc6)",
     "<sup>7</sup>", "¹", "<b>", "</p>", "&amp;", "](http://x.y)", "[", "\\*", "**", "_", "`",
     "|", "# ", "- ", "1. ", "Dr", "Inc", "e.g", "合同", "五年", "é", "e\u0301", "ﬁ", "\u200b", "¾",

@@ -59,16 +59,16 @@ def _any_of(names: Iterable[str]) -> str:
 _WORDS = _any_of([*_SMALL, *_TENS])
 _BIG = _any_of(_SCALES)
 _ROUGHLY = (
-    "about approximately around roughly nearly almost over more[ ]than some circa ca approx etwa rund environ unos"
-)
-_CODES = "usd eur gbp chf cad aud jpy inr cny rmb"
-_WORD_START = "|".join(sorted({word[:3] for word in (*_SMALL, *_TENS, *_ROUGHLY.split(), *_CODES.split())}))
+    "about", "approximately", "around", "roughly", "nearly", "almost", "over", "more[ ]than", "some", "circa", r"ca\.?",
+    r"approx\.?", "etwa", "rund", "environ", "unos",
+)  # fmt: skip
+_CODES = ("usd", "eur", "gbp", "chf", "cad", "aud", "jpy", "inr", "cny", "rmb")
+_WORD_START = "|".join(sorted({word.rstrip(r"\.?")[:3] for word in (*_SMALL, *_TENS, *_ROUGHLY, *_CODES)}))
 _NUMBER = re.compile(
     rf"""
     (?=[\d~≈$€£¥₹₽½¼¾⅓⅔⅛〇零一二三四五六七八九十百千两-]|us\$|(?<!\w)(?:{_WORD_START}))   # where one can start
-    (?P<rough>(?:(?<!\w)(?:about|approximately|around|roughly|nearly|almost|over|more[ ]than|some|circa|ca\.?|approx\.?|
-        etwa|rund|environ|unos)[ ]|~[ ]?|≈[ ]?))?
-    (?:(?P<before>us\$|[$€£¥₹₽]|(?<!\w)(?:usd|eur|gbp|chf|cad|aud|jpy|inr|cny|rmb))[ ]?)?
+    (?P<rough>(?:(?<!\w)(?:{"|".join(_ROUGHLY)})[ ]|~[ ]?|≈[ ]?))?
+    (?:(?P<before>us\$|[$€£¥₹₽]|(?<!\w)(?:{"|".join(_CODES)}))[ ]?)?
     (?:
         (?P<clock>(?<![\d:.,])(?:[01]?\d|2[0-4])(?::[0-5]\d(?![\d:])(?:[ ]?[ap]\.?m\b)?|[ ]?[ap]\.?m\b))
       | (?P<sign>(?<![\w)])-)?
