@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from spancheck_pipeline.api.capturing import new_run_id
 from spancheck_pipeline.api.manifest import manifest_of
-from spancheck_pipeline.api.run import CaseResult, Run, distinct, grade_case
+from spancheck_pipeline.api.run import CaseResult, Run, distinct, grade_cases
 from spancheck_pipeline.capture.engine import run_capture
 from spancheck_pipeline.clients.target import load_callable
 from spancheck_pipeline.decision.suite import Suite, Target
@@ -90,12 +90,11 @@ def evaluate(  # noqa: PLR0917 - the earlier library's signature
     if isinstance(store, FileJournal):
         header = store.header
     by_id = {case.id: case for case in asked}
-    results = []
-    for row in rows:
-        case = by_id[row.case_id]
-        results.append(CaseResult.of(case, row, grade_case(case, row, checked)))
+    results: list[CaseResult] = []
+    for result in grade_cases(((by_id[row.case_id], row) for row in rows), checked):
+        results.append(result)
         if on_case is not None:
-            on_case(results[-1])
+            on_case(result)
     manifest = manifest_of(header, settings, asked, rows, graders=checked, finished_at=dt.datetime.now(dt.UTC))
     return Run(
         results,

@@ -103,12 +103,18 @@ class CaseResult:
         )
 
 
-def grade_case(case: Case, row: CapturedRow, graders: Sequence[Grader]) -> list[GradeResult]:
-    """Return one grade a grader for one captured row."""
-    return [_grade_of(grade_row(grader, case, row), grader) for grader in graders]
+def grade_cases(pairs: Iterable[tuple[Case, CapturedRow]], graders: Sequence[Grader]) -> Iterator[CaseResult]:
+    """Yield the result of each case and captured row, in order; each grader's spec is worked out once."""
+    digests = [spec_of(grader).digest for grader in graders]
+    for case, row in pairs:
+        grades = [
+            _grade_of(grade_row(grader, case, row), grader, spec_digest)
+            for grader, spec_digest in zip(graders, digests, strict=True)
+        ]
+        yield CaseResult.of(case, row, grades)
 
 
-def _grade_of(score: Score, grader: Grader) -> GradeResult:
+def _grade_of(score: Score, grader: Grader, spec_digest: str) -> GradeResult:
     return GradeResult(
         grader=grader.name,
         score=score.value,
@@ -118,7 +124,7 @@ def _grade_of(score: Score, grader: Grader) -> GradeResult:
         reason_code=score.reason_code,
         findings=score.findings,
         grader_version=grader.version,
-        spec_digest=spec_of(grader).digest,
+        spec_digest=spec_digest,
     )
 
 
@@ -340,10 +346,7 @@ class Run:
     def rescore(self, graders: Iterable[Any]) -> Run:
         """Return a run of the same outputs under other graders. Nothing is called."""
         checked = distinct([as_grader(item) for item in graders])
-        results = []
-        for result in self.results:
-            case, row = result.as_case(), result.captured()
-            results.append(CaseResult.of(case, row, grade_case(case, row, checked)))
+        results = grade_cases(((result.as_case(), result.captured()) for result in self.results), checked)
         specs = {grader.name: spec_of(grader).as_dict() for grader in checked}
         return Run(
             results,
