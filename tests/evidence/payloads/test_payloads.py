@@ -732,9 +732,9 @@ def seconds_of_reading(n: int) -> float:
     chunks = [{"retrievedContext": {"uri": f"gs://b/{i}", "text": "Miete"}} for i in range(n)]
     grounding = {"groundingChunks": chunks, "groundingSupports": supports}
     payload = {"candidates": [{"content": {"parts": [{"text": piece * n}]}, "groundingMetadata": grounding}]}
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(read(payload).citations) == n
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_time_grows_with_the_payload_and_not_with_its_square() -> None:

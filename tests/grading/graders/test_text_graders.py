@@ -110,9 +110,9 @@ def test_an_unsupported_flag_is_refused() -> None:
 
 
 def test_a_pattern_that_kills_a_backtracking_engine_is_quick() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert graded(RegexMatch(r"(a+)+$"), "a" * 100_000 + "!").outcome is Outcome.FAIL
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(
