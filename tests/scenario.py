@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spancheck_pipeline.api.environment import Environment
+from spancheck_pipeline.cli.main import main
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output, normalize
 
@@ -134,3 +135,12 @@ def cases_of(n: int) -> list[dict[str, Any]]:
         }
         for i in range(n)
     ]
+
+
+def spancheck(*arguments: str) -> int:
+    """Call the command line in this process and return its exit code."""
+    try:
+        main(list(arguments))
+    except SystemExit as done:
+        return int(done.code or 0)
+    raise AssertionError("the command line always exits")

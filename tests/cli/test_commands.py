@@ -1,34 +1,13 @@
 """The commands as a user calls them: exit codes, what is printed, and what bad input gets."""
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from scenario import Project, cases_of
-
-from spancheck_pipeline.cli.main import main
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch) -> Project:
-    project = Project(tmp_path)
-    for name in list(os.environ):
-        if name.startswith("SPANCHECK_"):
-            monkeypatch.delenv(name)
-    for name, value in project.environ.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-    return project
-
-
-def spancheck(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(list(arguments))
-    return caught.value.code
+from scenario import Project, cases_of, spancheck
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -1,17 +1,15 @@
 """``gate``, ``diff`` and ``promote`` as a user calls them, and the files that they write."""
 
 import json
-import os
 from pathlib import Path
 from xml.dom import minidom
 
 import jsonschema
 import pytest
-from scenario import AT, Project, cases_of
+from scenario import AT, Project, cases_of, spancheck
 
 from spancheck_pipeline.api.baselines import promote_place
 from spancheck_pipeline.api.stored import run_place
-from spancheck_pipeline.cli.main import main
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target
 from spancheck_pipeline.storage.datasets import load_cases, load_suite
@@ -19,24 +17,6 @@ from spancheck_pipeline.storage.store import Night, Store
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 REGRESSION = ", regression: {detect: 0.2}"
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch) -> Project:
-    project = Project(tmp_path)
-    for name in list(os.environ):
-        if name.startswith("SPANCHECK_"):
-            monkeypatch.delenv(name)
-    for name, value in project.environ.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-    return project
-
-
-def spancheck(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(list(arguments))
-    return caught.value.code
 
 
 def is_as_published(document, name: str) -> None:

@@ -9,27 +9,11 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from scenario import Project, cases_of
+from scenario import cases_of, spancheck
 
-from spancheck_pipeline.cli.main import main
 from spancheck_pipeline.definitions import build
 from spancheck_pipeline.storage.store import Night, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch) -> Project:
-    project = Project(tmp_path)
-    for name, value in project.environ.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-    return project
-
-
-def spancheck(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(list(arguments))
-    return caught.value.code
 
 
 def target(body: str) -> str:

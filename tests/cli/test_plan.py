@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import jsonschema
-import pytest
-from scenario import Project
-
-from spancheck_pipeline.cli.main import main
+from scenario import spancheck
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "plan.json"
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch) -> Project:
-    project = Project(tmp_path)
-    for name in list(os.environ):
-        if name.startswith("SPANCHECK_"):
-            monkeypatch.delenv(name)
-    for name, value in project.environ.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-    return project
-
-
-def spancheck(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(list(arguments))
-    return caught.value.code
 
 
 def test_a_plan_tells_calls_tokens_and_cost_and_calls_nothing(project, capsys):
