@@ -74,6 +74,9 @@ def print_scorecard(
     if scorecard.errors:
         errors = ", ".join(f"{name} × {n}" for name, n in scorecard.errors.items())
         out.print(f"\n  [bold]errors[/bold] {escape(safe(errors))}")
+    if scorecard.attributions:
+        counts = ", ".join(f"{reason.replace('_', ' ')} × {len(ids)}" for reason, ids in scorecard.attributions.items())
+        out.print(f"\n  [bold]why answers failed[/bold] {counts}")
     if comparisons:
         out.print()
         print_comparisons(comparisons)

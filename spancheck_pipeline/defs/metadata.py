@@ -90,6 +90,7 @@ def of_scorecard(made: Summarized) -> Metadata:
         **of_file(made.published),
         **{name: rate for name, rate in rates.items() if rate is not None},
         "n_errors": sum(card.errors.values()),
+        **{f"n_failed_{reason}": len(ids) for reason, ids in card.attributions.items()},
     }
 
 
