@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import deque
 from collections.abc import Iterator
 from importlib import resources
 
@@ -31,6 +32,7 @@ _ALWAYS_INSIDE = frozenset(_LISTS["inside"].split())
 _EITHER = frozenset(_LISTS["either"].split())
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•·‣◦▪●○–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|#{1,6})[ \t]+")
 _LIST_NUMBER = re.compile(r"(?:\A|[\n\r])[ \t]*\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\Z")
+_INITIALS = re.compile(r"[A-Z](?:\.[A-Z]){1,3}\Z")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘]{1,20}\Z")
 _CONTINUES = re.compile(r"\s*[\"'“‘(\[]*[a-zà-öø-ÿа-яα-ω]")
 _NEXT_NUMBER = re.compile(r"\s*\d")
@@ -53,8 +55,13 @@ def sentences(text: str) -> tuple[Span, ...]:
     """
     spans: list[Span] = []
     start = 0
+    items = deque(_items_on_a_line(text))
+    numbers = {item.end - 1 for item in items}
     for match in _ends(text):
-        if match.end() <= start:
+        while items and items[0].start <= match.start():
+            begin = items.popleft().start
+            start = _close(text, spans, start, begin, begin)
+        if match.end() <= start or match.start() in numbers:
             continue
         if match.lastgroup == "line":
             if _line_ends_sentence(text, start, match):
@@ -63,6 +70,32 @@ def sentences(text: str) -> tuple[Span, ...]:
             start = _close(text, spans, start, match.end(), match.end())
     _close(text, spans, start, len(text), len(text))
     return tuple(spans)
+
+
+_ITEM = re.compile(r"(?<!\S)[*_]{0,2}(\d{1,2})\.(?=[*_]{0,2}[ ]+[*_\"'“‘(]{0,4}[^\W\d])")
+_BEFORE_ITEMS = re.compile(r"(?:\A|[\n\r:：]|[.!?…][)\"'”’]?)[ \t]*\Z")
+
+
+def _items_on_a_line(text: str) -> list[Span]:
+    """Return the numbers, with their stops, of lists that stand in one line.
+
+    Such a list (*Causes: 1. Drugs 2. Infection.*) begins with 1 at the text's or line's beginning, or after a colon or a sentence, and counts up.
+    """
+    if "2." not in text or "1." not in text:
+        return []
+    items: list[Span] = []
+    run: list[Span] = []
+    for match in _ITEM.finditer(text):
+        number = int(match.group(1))
+        is_next = bool(run) and number == len(run) + 1 and "\n" not in text[run[-1].end : match.start()]
+        if not is_next:
+            items += run if len(run) > 1 else ()
+            is_first = number == 1 and _BEFORE_ITEMS.search(text, max(0, match.start() - 12), match.start())
+            run = []
+            if not is_first:
+                continue
+        run.append(Span(match.start(), match.end()))
+    return items + (run if len(run) > 1 else [])
 
 
 def _ends(text: str) -> Iterator[re.Match[str]]:
@@ -103,7 +136,7 @@ def _stop_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:  #
             return False  # an initial
         if _CONTINUES.match(after):
             return False
-        if lower in _EITHER:
+        if lower in _EITHER or _INITIALS.match(word):
             return _begins_like_sentence(after)
     elif _CONTINUES.match(after) and (text[stop] in "….") | (text[match.end() - 1] in "\"'”’»)"):
         return False

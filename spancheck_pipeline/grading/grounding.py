@@ -15,8 +15,8 @@ from spancheck_pipeline.grading.support import check_support, checks
 from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.reading import Asked, ask, read
 
-CONTRADICTED = 0.5
-"""What a contradiction leaves of the share."""
+OBJECTED = 0.5
+"""What a decisive objection leaves of the share."""
 
 
 LONGEST = 8_000
@@ -27,10 +27,13 @@ class Grounding(NamedTuple):
     """How a sentence stands in the passages."""
 
     value: float
-    """Share of its content (words, numbers, dates) that the passages tell, halved by a contradiction; in [0, 1]."""
+    """Share of its content (words, numbers, dates) that the passages tell, in [0, 1]; halved by what decides alone."""
     weight: int
     """How many words, numbers and dates it has."""
+    is_objected: bool
+    """Whether something speaks against it that decides alone: a number or date that no passage names, or a denial."""
     is_contradicted: bool
+    """Whether a passage denies it: the objection is more than that something is missing."""
     reasons: tuple[str, ...]
     """What speaks against it, or what is missing. They quote."""
     best: int | None
@@ -55,9 +58,15 @@ def ground(sentence: str, passages: Sequence[str]) -> Grounding | None:
     n_facts = len(asked.quantities) + len(asked.dates)
     weight = len(asked.stems) + n_facts
     share = (len(asked.stems) - len(absent) + n_facts - n_untold) / weight
-    is_contradicted = support.supported is False
-    reasons = support.reasons if is_contradicted else _missing(asked, absent)
-    return Grounding(share * (CONTRADICTED if is_contradicted else 1.0), weight, is_contradicted, reasons, support.best)
+    is_objected = support.supported is False
+    return Grounding(
+        value=share * (OBJECTED if is_objected else 1.0),
+        weight=weight,
+        is_objected=is_objected,
+        is_contradicted=is_objected and support.is_contradicted,
+        reasons=support.reasons if is_objected else _missing(asked, absent),
+        best=support.best,
+    )
 
 
 def _absent(asked: Asked, passages: Sequence[str]) -> frozenset[str]:

@@ -111,10 +111,18 @@ def _all(text: str) -> Iterator[Pii]:
 def _emails(text: str) -> Iterator[Pii]:
     for match in EMAIL.finditer(text):
         start, end = match.span()
-        local, _, domain = match.group().replace("(at)", "@").replace("[at]", "@").partition("@")
+        end -= _glued_scheme(text, end)
+        local, _, domain = text[start:end].replace("(at)", "@").replace("[at]", "@").partition("@")
         if domain.rpartition(".")[2].lower() in NOT_TLD or (local == "git" and text[end : end + 1] == ":"):
             continue
         yield Pii("email", start, end)
+
+
+def _glued_scheme(text: str, end: int) -> int:
+    """Return how many letters before a place belong to a web address that follows without a space."""
+    if text[end : end + 3] != "://":
+        return 0
+    return next((len(scheme) for scheme in ("https", "http") if text.endswith(scheme, 0, end)), 0)
 
 
 def _ibans(text: str) -> Iterator[Pii]:
@@ -165,7 +173,7 @@ def _number_kind(text: str, start: int, end: int) -> str | None:
     """Say whether a run of digits is a payment card or a phone number, by its plan and the words near it."""
     value = text[start:end]
     before, after = text[max(0, start - BEFORE) : start], text[end : end + AFTER]
-    if _joins(before[-1:]) or before[-1:] in {"#", "/", "=", "_"} or _joins(after[:1]) or DATE.fullmatch(value):
+    if _joins(before[-1:]) or before[-1:] in {"#", "/", "=", "_"} or _is_joined(after) or DATE.fullmatch(value):
         return None
     cue = _last(PHONE_CUES, before)
     other = _last(OTHER_CUES, before, within=AFTER)
@@ -175,6 +183,11 @@ def _number_kind(text: str, start: int, end: int) -> str | None:
     if other > cue:
         return None
     return "phone" if _is_phone(value, has_cue=cue >= 0 or PHONE_CUES.search(after) is not None) else None
+
+
+def _is_joined(after: str) -> bool:
+    """Whether a number goes on in what follows, which a web address without a space before it is not."""
+    return _joins(after[:1]) and not after.lower().startswith(("http://", "https://", "www."))
 
 
 def _joins(character: str) -> bool:

@@ -189,3 +189,26 @@ def test_time_grows_no_faster_than_the_text(unit):
 
     gc.collect()
     assert per_char(large) <= 5 * per_char(small) + 2e-7
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Causes are: 1. Drugs 2. Infection 3. Radiation.",
+            ["Causes are:", "1. Drugs", "2. Infection", "3. Radiation."],
+        ),
+        ("1. Sign it. 2. Date it. Then wait.", ["1. Sign it.", "2. Date it.", "Then wait."]),
+        ("Steps: **1.** Sign **2.** Date", ["Steps:", "**1.** Sign", "**2.** Date"]),
+        ("He lives at No. 5. It is big.", ["He lives at No. 5.", "It is big."]),
+        ("It was 1. Then it was 2. Then more.", ["It was 1.", "Then it was 2.", "Then more."]),
+        ("Made by E.C. Segar in the U.S. The end.", ["Made by E.C. Segar in the U.S.", "The end."]),
+    ],
+)
+def test_a_list_on_one_line_is_split_before_its_numbers(text, expected):
+    assert [text[span.start : span.end] for span in sentences(text)] == expected
+
+
+def test_a_long_list_on_one_line_takes_linear_time():
+    text = "".join(f"{i % 99 + 1}. item " for i in range(40_000))
+    assert len(sentences(text)) > 39_000

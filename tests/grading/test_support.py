@@ -34,6 +34,26 @@ SUPPORTED = [
     ("The tenant can't terminate the lease.", "The tenant cannot terminate the lease."),
     ("The contract renews automatically.", "This contract shall be renewed automatically."),
     ("Nobody may smoke here.", "No one may smoke here."),
+    ("The church was built in 1500 AD.", "The church was built in 1500 A.D."),
+    ("President Truman told Congress that aid was needed.", "Truman told Congress that aid was needed."),
+    ("Harry Truman signed the aid bill.", "President Truman signed the aid bill."),
+    ("A 401(k) plan lets employees save.", "A 401k plan lets employees save."),
+    ("A 401k plan lets employees save.", "A 401(k) plan lets employees save."),
+    ("Section 12 applies to all tenants.", "Section 12(a) applies to all tenants."),
+    ("She appears in Season 9-10 of the show.", "She appears in seasons nine and ten of the show."),
+    ("Call (510) 208-4832 for the library.", "Call the library: (510) 208-4832https://x.gov/"),
+    ("**Tax Benefits:** Mortgage interest is tax-deductible.", "In the U.S., mortgage interest is tax deductible."),
+    (
+        "It was meant to regulate trade rather than to raise revenue.",
+        "It was not meant for the purpose of raising revenue, but rather to regulate trade.",
+    ),
+    ("Avoid sharing your password.", "Do not share your password."),
+    (
+        "The limit does not exceed the default maximum.",
+        "The limit must not exceed the maximum; the default maximum is low.",
+    ),
+    ("Eventually the army withdrew from the city.", "Ultimately the army withdrew from the city."),
+    ("Prices rise over time in the market.", "Prices are below the market price at the time in the market."),
     ("有效期为3年", "有效期为三年"),
     ("สัญญาเช่ามีผลบังคับใช้", "สัญญาเช่ามีผลบังคับใช้ตั้งแต่วันนี้"),
     ("العقد ساري المفعول", "العقد ساري المفعول لمدة سنة"),
@@ -65,6 +85,22 @@ NOT_SUPPORTED = [
     ("Globex Inc signed the contract in Berlin.", "Initech Inc signed the contract in Berlin.", "globex"),
     ("The contract was signed in Paris.", "The contract was signed in Berlin.", "paris"),
     ("John approved the loan request.", "Mary approved the loan request.", "john"),
+    ("They were paid $75,000.", "They were paid $45,000.", "$75,000"),
+    ("The owner said 45 people came.", "The owner said 30 people came.", "45"),
+    ("There are nineteen rooms in the house.", "There are nine and ten rooms in the house.", "nineteen"),
+    ("The bank to ask for 500 dollars is open.", "The bank to ask for 700 dollars is open.", "500"),
+    ("The contract was signed by John Smith.", "The contract was signed by Mary Smith.", "john"),
+    ("President Lincoln signed the order.", "President Truman signed the order.", "lincoln"),
+    ("The office in the U.S. has many rooms.", "The office in the U.K. has many rooms.", "u.s"),
+    ("The supplier is Acme Corp.", "The supplier is Apex Corp.", "acme"),
+    ("The tenant is liable.", "It is not true that the tenant is liable.", "not"),
+    ("The tenant may assign the lease.", "The tenant may not sublet or assign the lease.", "not"),
+    ("The tenant pays utilities.", "The tenant is not required to pay utilities.", "not"),
+    ("Remote work is permitted.", "Remote work is no longer permitted.", "not"),
+    ("He chose the car.", "He chose the train rather than the car.", "not"),
+    ("The device meets the standard.", "The device avoids meeting the standard.", "not"),
+    ("Her brother sold the house.", "Her sister sold the house.", "sister"),
+    ("Prices are over 500 dollars.", "Prices are under 500 dollars.", "under"),
     ("Луна сделана из сыра", "Договор вступает в силу с 1 января", "луна"),
     ("月亮是由奶酪做的", "合同于一月一日生效", "月亮"),
 ]
@@ -102,6 +138,35 @@ def test_a_decisive_objection_holds_under_any_threshold():
     assert check_support("It takes 30 days.", "It takes 45 days.", threshold=0.0).supported is False
 
 
+FIVE = "Costs rose in spring. The tower has 7 floors. Bees live here. Nobody swims there. Iron rusts in rain."
+
+
+@pytest.mark.parametrize("claim", [FIVE, FIVE.upper(), FIVE.rstrip("."), FIVE[6:-8]])
+def test_a_claim_that_stands_word_for_word_is_fully_supported_however_long(claim):
+    support = check_support(claim, ["Another passage.", f"Before it. {FIVE} After it."])
+    assert (support.supported, support.value, support.best) == (True, 1.0, 1)
+
+
+def test_words_in_a_row_prove_nothing_where_a_negation_stands_before_them():
+    told = "It is not the case that the tenant is liable. The roof is old. The door is red. Rain falls. Sun shines."
+    claim = "The tenant is liable. The roof is old. The door is red. Rain falls. Sun shines."
+    assert check_support(claim, told).supported is False
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "denied"),
+    [
+        ("The notice period is 30 days.", "The notice period is 45 days.", True),
+        ("The notice period was agreed in 1947.", "The notice period was agreed.", False),
+        ("The tenant pays rent.", "The tenant does not pay rent.", True),
+        ("The notice period is 30 days.", "Guests may stay for 45 days.", False),
+    ],
+)
+def test_what_is_merely_missing_is_not_called_contradicted(claim, evidence, denied):
+    support = check_support(claim, evidence)
+    assert (support.supported, support.is_contradicted) == (False, denied)
+
+
 def test_a_claim_may_be_told_by_passages_together():
     # Content: rent, due, monthly, pets, allowed; no passage has more than three of them.
     passages = ["The rent is due monthly.", "Pets are allowed."]
@@ -134,10 +199,14 @@ def test_more_evidence_in_the_same_sentence_never_takes_coverage_away(claim, mor
 @pytest.mark.parametrize("unit", ["a ", "3-", "q3 ", "Aa Bb. ", "march 1 "])
 def test_time_grows_no_faster_than_the_text(unit):
     def per_char(size):
-        text = (unit * size)[:size]
-        started = time.process_time()
-        check_support(text, [text + "x", "other"])
-        return (time.process_time() - started) / size
+        # The best of three texts that differ, so that neither a cache nor a collection of garbage decides.
+        taken = []
+        for i in range(3):
+            text = (unit * size)[:size] + str(i)
+            started = time.process_time()
+            check_support(text, [text + "x", "other"])
+            taken.append(time.process_time() - started)
+        return min(taken) / size
 
     per_char(1000)
-    assert per_char(50_000) <= 5 * max(per_char(9_999), per_char(10_000)) + 2e-6
+    assert per_char(50_000) <= 5 * per_char(10_000) + 2e-6

@@ -80,6 +80,11 @@ class _Passage:
     text: str | None
     aliases: frozenset[str]
 
+    @property
+    def called(self) -> str:
+        """What a reason calls it, so that a number or word is not misread."""
+        return f"passage {self.name}" if self.name.isdigit() else f"source {self.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rules:
@@ -174,10 +179,12 @@ def _place(  # noqa: PLR0911 - one return a rung
     text = citation.quote if citation.quote and citation.quote.strip() else None
     source = citation.source_id
     if text is None:
-        return _place_of_passage(source, named)
+        return _place_of_passage(source, passages, named)
     quote = Quote.of(text)
     if quote.is_too_short(rules.min_words):
         return _Place(Provenance.TOO_SHORT, f"The quote has fewer than {rules.min_words} words, which prove nothing.")
+    if not passages:
+        return _Place(Provenance.NO_EVIDENCE_TEXT, _NONE_RECORDED)
     if named and not any(passage.text for passage in named):
         return _Place(Provenance.NO_EVIDENCE_TEXT, "The source that it names came without text.", named[0])
     if source is None:
@@ -198,9 +205,14 @@ def _place(  # noqa: PLR0911 - one return a rung
     )
 
 
-def _place_of_passage(source: str | None, named: Sequence[_Passage]) -> _Place:
+_NONE_RECORDED = "No retrieved passage was recorded, so nobody can look."
+
+
+def _place_of_passage(source: str | None, passages: Sequence[_Passage], named: Sequence[_Passage]) -> _Place:
     if source is None:
         return _Place(Provenance.TOO_SHORT, "The citation has neither a quote nor a source.")
+    if not passages:
+        return _Place(Provenance.NO_EVIDENCE_TEXT, _NONE_RECORDED)
     if not named:
         return _Place(Provenance.DANGLING, f"It names a source that was not retrieved ({source}).")
     with_text = [passage for passage in named if passage.text]
@@ -240,13 +252,13 @@ def _best_of(quote: Quote, passages: Sequence[_Passage]) -> _Place | None:
 
 def _found_reason(match: Match, passage: _Passage) -> str:
     if match.grade is Provenance.ELLIPSIS_HIDES:
-        return f"The ellipsis swallows “{match.hidden}” in {passage.name}."
+        return f"The ellipsis swallows “{match.hidden}” in {passage.called}."
     how = {
         Provenance.EXACT: "word for word",
         Provenance.TYPOGRAPHIC: "with other typography",
         Provenance.ELIDED: "with an honest ellipsis",
     }
-    return f"The quote stands in {passage.name} {how[match.grade]}."
+    return f"The quote stands in {passage.called} {how[match.grade]}."
 
 
 def _nearest_of(quote: Quote, passages: Sequence[_Passage]) -> _Place | None:
@@ -255,7 +267,7 @@ def _nearest_of(quote: Quote, passages: Sequence[_Passage]) -> _Place | None:
         if passage.text is None or (match := nearest(quote, passage.text)) is None:
             continue
         if best is None or best.match is None or (match.similarity or 0) > (best.match.similarity or 0):
-            best = _Place(Provenance.ALTERED, f"Nearly in {passage.name}: {_changes(match)}.", passage, match)
+            best = _Place(Provenance.ALTERED, f"Nearly in {passage.called}: {_changes(match)}.", passage, match)
     return best
 
 
@@ -272,7 +284,7 @@ def _changes(match: Match) -> str:
 
 
 def _name(place: _Place) -> str:
-    return place.passage.name if place.passage else "no passage"
+    return place.passage.called if place.passage else "no passage"
 
 
 def _judge(citation: Citation, claim: Claim, place: _Place, rules: _Rules, *, scoped: bool) -> CitationVerdict:
@@ -379,7 +391,7 @@ class CitationAccuracy(ShippedGrader):
     """Share of an answer's citations that are really there and carry their claims; passes at ``pass_threshold``."""
 
     measurement: ClassVar[str] = "citation_accuracy"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     name: str = "citation_accuracy"
     support_threshold: float = DEFAULT_THRESHOLD
@@ -399,7 +411,8 @@ class CitationAccuracy(ShippedGrader):
     qualifier_cut: Literal["warn", "fail"] = "warn"
     """Whether a quote that stops before *except*, *unless* … is only warned about, or not ok."""
     read_markers: bool = True
-    """Whether the inline markers of an answer that came without citations are read as citations."""
+    """Whether inline markers are read as citations: all where an answer came without citations, else those of
+    sentences that no citation has its place in."""
 
     def __post_init__(self) -> None:
         for label, share in (("support_threshold", self.support_threshold), ("pass_threshold", self.pass_threshold)):
@@ -430,6 +443,9 @@ class CitationAccuracy(ShippedGrader):
         )
         passages = _passages(output.contexts)
         verdicts = tuple(_verify(citation, output.contexts, passages, output.answer, rules) for citation in citations)
+        if output.citations and self.read_markers:
+            more = _markers_beside(output, verdicts)
+            verdicts += tuple(_verify(citation, output.contexts, passages, output.answer, rules) for citation in more)
         uncited = _uncited(output, verdicts, rules) if self.require_citation else ()
         if not verdicts and not uncited:
             return Score.not_applicable("no_citations", "The answer has no citation, and none is required.")
@@ -472,7 +488,7 @@ def citations_of_markers(output: Output) -> tuple[Citation, ...]:
     """Return the citations that the inline markers of an answer make: one per marker and id, without a quote.
 
     A marker such as ``[7]`` counts where it can be told from other brackets: at least one marker of the answer names a
-    retrieved passage. An id that names none stays as written, and dangles.
+    retrieved passage, or no passage was recorded at all. An id that names none stays as written, and dangles.
     """
     known = [source_name(context, index) for index, context in enumerate(output.contexts)]
     pairs: list[tuple[str | None, str, Span, Marker]] = [
@@ -481,12 +497,33 @@ def citations_of_markers(output: Output) -> tuple[Citation, ...]:
         for marker in marked.markers
         for name in marker.ids
     ]
-    if not any(resolved for resolved, *_ in pairs):
+    if output.contexts and not any(resolved for resolved, *_ in pairs):
         return ()
     return tuple(
         Citation(source_id=resolved or name, answer_start=claim.start, answer_end=claim.end)
         for resolved, name, claim, _ in pairs
     )
+
+
+def _markers_beside(output: Output, verdicts: Sequence[CitationVerdict]) -> list[Citation]:
+    """Return what the markers cite that name a retrieved passage and that no recorded citation stands for.
+
+    A recorded citation stands for every marker in its claim's place, and for markers of its own source if it was put
+    in no place.
+    """
+    held = _Ranges([
+        Span(claim.start, claim.end)
+        for verdict in verdicts
+        if (claim := verdict.claim) and claim.start is not None and claim.end is not None and claim.basis != "answer"
+    ])  # fmt: skip
+    known = {source_name(context, index) for index, context in enumerate(output.contexts)}
+    loose = {v.source_id for v in verdicts if v.claim is None or v.claim.start is None or v.claim.basis == "answer"}
+    return [
+        citation
+        for citation in citations_of_markers(output)
+        if citation.source_id in known - loose
+        and not held.touch(Span(citation.answer_start or 0, citation.answer_end or 0))
+    ]
 
 
 def _uncited(output: Output, verdicts: Sequence[CitationVerdict], rules: _Rules) -> tuple[Span, ...]:

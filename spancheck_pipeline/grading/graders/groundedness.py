@@ -32,7 +32,7 @@ class Groundedness(ShippedGrader):
     """Pass when at least ``threshold`` of what the answer asserts stands in its passages."""
 
     measurement: ClassVar[str] = "groundedness"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     name: str = "groundedness"
     threshold: float = 0.6
@@ -99,7 +99,7 @@ class Groundedness(ShippedGrader):
         return tuple((span, grounding) for span, grounding in found if grounding is not None)
 
     def _finding(self, i: int, span: Span, grounding: Grounding, names: Sequence[str]) -> Finding:
-        supported = grounding.value > self.support_threshold and not grounding.is_contradicted
+        supported = grounding.value > self.support_threshold and not grounding.is_objected
         reason = "; ".join(grounding.reasons) or "all of its words stand in the passages"
         return Finding(
             item=f"sentence[{i}]",

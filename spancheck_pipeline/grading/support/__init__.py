@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from spancheck_pipeline.evidence.text import fold_text, remember, word_texts
 from spancheck_pipeline.grading.support import checks
 from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.coverage import covered
 from spancheck_pipeline.grading.support.lexicon import DIGEST
-from spancheck_pipeline.grading.support.reading import Asked, ask, read
+from spancheck_pipeline.grading.support.reading import Asked, Reading, ask, read
 
 DEFAULT_THRESHOLD = 0.6
 """Smallest value that counts as supported."""
@@ -39,13 +40,16 @@ class Support:
     """What speaks against the claim, each naming the token that decides. They quote, so they stay in record files."""
     best: int | None = None
     """Index of the passage that carries most of the claim; None where nothing could be checked."""
+    is_contradicted: bool = False
+    """Whether the evidence says otherwise, and does not just lack what the claim names."""
 
 
 def check_support(claim: str, evidence: str | Sequence[str], *, threshold: float = DEFAULT_THRESHOLD) -> Support:
     """Return whether the evidence, one passage or several, carries the claim.
 
     The value is the share of the claim's content (words as stems, numbers, dates) that stands together in the
-    evidence: in its best three sentences in a row, and for one third in its best single one. It is halved by a number
+    evidence: in its best three sentences in a row, and for one third in its best single one; 1 where the claim stands
+    there word for word. It is halved by a number
     or date that the evidence does not name, a negation or opposite that turns the claim, or another name in a name's
     place; missing names take off up to three tenths. Such a decisive objection makes the claim unsupported under any
     threshold. Each passage is read once and kept, so that many claims against the same passages are cheap.
@@ -84,10 +88,15 @@ def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
     n_facts = len(asked.quantities) + len(asked.dates)
     told = n_facts - len(numbers) - len(dates)
     share = ((coverage.one + 2 * coverage.window) / 3 + told) / (len(asked.stems) + n_facts)
+    stands = _stands_whole(asked, passages_read)
+    if stands is not None and stands.is_whole:
+        return Support(supported=True, value=1.0, best=stands.passage)
+    if stands is not None:
+        share = (len(asked.stems) + told) / (len(asked.stems) + n_facts)
     objections = [
-        *checks.number_objections(numbers, passages),
+        *checks.number_objections(asked, numbers, passages),
         *checks.code_objections(asked, passages),
-        *checks.date_objections(dates, passages),
+        *checks.date_objections(asked, dates, passages),
         *checks.flip_objections(asked, passages[coverage.best]),
         *checks.name_objections(asked, names, passages[coverage.best]),
     ]
@@ -99,7 +108,37 @@ def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
     reasons = tuple(dict.fromkeys(objection.reason for objection in objections))
     if not supported and not reasons:
         reasons = (_absent_words(asked, passages),)
-    return Support(supported, value, reasons, coverage.best)
+    denies = any(objection.denies for objection in objections)
+    return Support(supported, value, reasons, coverage.best, denies)
+
+
+class _Standing(NamedTuple):
+    """A passage in which all words of a claim stand in a row."""
+
+    passage: int
+    is_whole: bool
+    """Whether they are whole sentences of it, so that nothing around them can turn them."""
+
+
+def _stands_whole(asked: Asked, passages_read: Sequence[Reading]) -> _Standing | None:
+    """Return the passage in which a claim stands word for word, looked for only where all its words are told."""
+    row = f" {' '.join(token for sentence in asked.sentences for token in sentence.tokens)} "
+    whole = [_bare(sentence.text) for sentence in asked.sentences]
+    part = None
+    for index, reading in enumerate(passages_read):
+        if not asked.stems <= reading.places.keys():
+            continue
+        texts = [_bare(sentence.text) for sentence in reading.sentences]
+        if any(texts[at : at + len(whole)] == whole for at, text in enumerate(texts) if text == whole[0]):
+            return _Standing(index, is_whole=True)
+        told = f" {' '.join(token for sentence in reading.sentences for token in sentence.tokens)} "
+        if part is None and row in told:
+            part = _Standing(index, is_whole=False)
+    return part
+
+
+def _bare(sentence: str) -> str:
+    return sentence.strip(" .;:,\"'")
 
 
 def _absent_words(asked: Asked, passages: Sequence[str]) -> str:

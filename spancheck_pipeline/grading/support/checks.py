@@ -12,7 +12,7 @@ from typing import NamedTuple
 from spancheck_pipeline.grading.support.content import stem
 from spancheck_pipeline.grading.support.dates import Dated, agree
 from spancheck_pipeline.grading.support.flips import MOST_SENTENCES, flips
-from spancheck_pipeline.grading.support.names import leading, missing, names
+from spancheck_pipeline.grading.support.names import TITLES, label_words, leading, missing, names, stands_for
 from spancheck_pipeline.grading.support.numbers import Quantity
 from spancheck_pipeline.grading.support.reading import (
     Asked,
@@ -33,6 +33,8 @@ class Objection(NamedTuple):
     reason: str
     is_decisive: bool
     """Whether it alone makes the claim unsupported."""
+    denies: bool = False
+    """Whether the evidence says otherwise, and does not just lack what the claim names."""
 
 
 def untold_numbers(asked: Asked, passages: Sequence[str]) -> tuple[Quantity, ...]:
@@ -72,7 +74,7 @@ def untold_names(asked: Asked, passages: Sequence[str]) -> tuple[str, ...]:
     return missing(absent, told, frozenset().union(*(initials_in(passage) for passage in passages)))
 
 
-def number_objections(untold: Sequence[Quantity], passages: Sequence[str]) -> list[Objection]:
+def number_objections(asked: Asked, untold: Sequence[Quantity], passages: Sequence[str]) -> list[Objection]:
     """Return what the claim's numbers say against it: another number of the same kind, or none at all.
 
     A small number in words (*two reasons*) and a bare digit object only where the evidence counts the same noun.
@@ -88,8 +90,20 @@ def number_objections(untold: Sequence[Quantity], passages: Sequence[str]) -> li
         if other is None and claimed.is_word:
             continue
         tail = f"; it has “{other.text}”" if other else ""
-        found.append(Objection("number", f"the evidence does not have “{claimed.text}”{tail}", is_decisive=True))
+        reason = f"the evidence does not have “{claimed.text}”{tail}"
+        denies = other is not None and _says_the_same(asked, other.text, passages)
+        found.append(Objection("number", reason, is_decisive=True, denies=denies))
     return found
+
+
+def _says_the_same(asked: Asked, other: str, passages: Sequence[str]) -> bool:
+    """Say whether the words of the claim stand with another number or date, so that one denies the other."""
+    wanted = _SAME * len(asked.stems)
+    return any(
+        other in sentence.text and len(asked.stems & sentence.stems) >= wanted
+        for passage in passages
+        for sentence in read(passage).sentences
+    )
 
 
 def _by_kind(passages: Sequence[str]) -> dict[str, Quantity]:
@@ -104,12 +118,15 @@ def _by_kind(passages: Sequence[str]) -> dict[str, Quantity]:
     return kinds
 
 
-def date_objections(untold: Sequence[Dated], passages: Sequence[str]) -> list[Objection]:
+def date_objections(asked: Asked, untold: Sequence[Dated], passages: Sequence[str]) -> list[Objection]:
     """Return what the claim's dates say against it."""
+    if not untold:
+        return []
     other = next((dated.text for passage in passages for dated in dates_in(passage)), None)
     tail = f"; it has “{other}”" if other else ""
+    denies = other is not None and _says_the_same(asked, other, passages)
     return [
-        Objection("date", f"the evidence does not have the date “{dated.text}”{tail}", is_decisive=True)
+        Objection("date", f"the evidence does not have the date “{dated.text}”{tail}", is_decisive=True, denies=denies)
         for dated in untold
     ]
 
@@ -120,11 +137,11 @@ def name_objections(asked: Asked, untold: Sequence[str], passage: str) -> list[O
     A missing name decides where the evidence's sentence with most of the claim's other words has another name there.
     """
     pair = _other_leading_name(asked, passage)
-    if pair is None and untold and (rival := _rival_name(asked, untold, passage)):
-        pair = untold[0], rival
+    if pair is None and untold:
+        pair = _rival_name(asked, untold, passage)
     if pair:
         reason = f"the evidence does not have “{pair[0]}”; it has “{pair[1]}”"
-        return [Objection("name", reason, is_decisive=True)]
+        return [Objection("name", reason, is_decisive=True, denies=True)]
     return [Objection("name", f"the evidence does not have “{name}”", is_decisive=False) for name in untold[:3]]
 
 
@@ -132,7 +149,8 @@ _SAME = 0.6
 """Smallest share of the claim's other words in a sentence that has another name in the missing one's place."""
 
 
-def _rival_name(asked: Asked, untold: Sequence[str], passage: str) -> str | None:
+def _rival_name(asked: Asked, untold: Sequence[str], passage: str) -> tuple[str, str] | None:
+    """Return a missing name with the one in its place. Titles and labels (**Tax benefits:** …) are never looked at."""
     others = asked.stems - {stem(name) for name in untold}
     if not others:
         return None
@@ -140,8 +158,22 @@ def _rival_name(asked: Asked, untold: Sequence[str], passage: str) -> str | None
     best = max(reading.sentences, key=lambda sentence: len(others & sentence.stems), default=None)
     if best is None or len(others & best.stems) < _SAME * len(others):
         return None
-    mine = {stem(name) for name in asked.names} | asked.stems
-    return next((name for name in names(best.original) if stem(name) not in mine), None)
+    mine = {stem(name) for name in asked.names} | asked.stems | TITLES
+    rivals = [name for name in names(best.original) if stem(name) not in mine and name not in TITLES]
+    for name in untold if rivals else ():
+        if name in TITLES:
+            continue
+        for claim in asked.sentences[:MOST_SENTENCES]:
+            if name in label_words(claim.original):
+                continue
+            for rival in rivals[:_MOST_RIVALS]:
+                if stands_for(name, claim.tokens, asked.names, rival, best.tokens):
+                    return name, rival
+    return None
+
+
+_MOST_RIVALS = 20
+"""Names of one sentence of the evidence that are looked at."""
 
 
 _NEARLY_ALL = 0.8
@@ -185,7 +217,7 @@ def code_objections(asked: Asked, passages: Sequence[str]) -> list[Objection]:
         others = told.get(_letters_of(word), set())
         if others and word not in others:
             reason = f"the evidence does not have “{word}”; it has “{min(others)}”"
-            found.append(Objection("number", reason, is_decisive=True))
+            found.append(Objection("number", reason, is_decisive=True, denies=True))
     return found
 
 
@@ -200,6 +232,11 @@ def _letters_of(code: str) -> str:
 def flip_objections(asked: Asked, passage: str) -> list[Objection]:
     """Return the negations and opposites by which a passage says otherwise."""
     return [
-        Objection(flip.kind, f"the claim says “{flip.claimed}” and the evidence “{flip.told}”", is_decisive=True)
+        Objection(
+            flip.kind,
+            f"the claim says “{flip.claimed}” and the evidence “{flip.told}”",
+            is_decisive=True,
+            denies=True,
+        )
         for flip in flips(asked, read(passage))
     ]

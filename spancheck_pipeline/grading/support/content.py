@@ -48,8 +48,20 @@ def word_stems(token: str) -> tuple[str, ...]:
 def _read_word(token: str) -> tuple[str, ...]:
     if is_no_space(token[0]):
         return tuple(_grams(token))
-    bare = _JOINED.sub("", token)
+    bare = undotted(_JOINED.sub("", token))
     return (stem(bare),) if bare and bare not in STOP_WORDS and not is_negation(bare) else ()
+
+
+def undotted(word: str) -> str:
+    """Return initials without their stops, unless a word that only holds a sentence together would be left.
+
+    >>> undotted("a.d"), undotted("u.s"), undotted("3.5"), undotted("example.org")
+    ('ad', 'u.s', '3.5', 'example.org')
+    """
+    if "." not in word or not word.replace(".", "").isalpha() or any(len(part) > 1 for part in word.split(".")):
+        return word
+    joined = word.replace(".", "")
+    return word if joined in STOP_WORDS else joined
 
 
 _STEMS = PerWord(_read_word)

@@ -6,10 +6,17 @@ only: the negation of another thing in the same passage contradicts nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from spancheck_pipeline.grading.support.polarity import opposite_of, ordered_stems, turns_unspaced, unspaced_opposites
+from spancheck_pipeline.grading.support.polarity import (
+    is_small_opposite,
+    opposite_of,
+    ordered_stems,
+    turns_unspaced,
+    unspaced_opposites,
+)
 from spancheck_pipeline.grading.support.reading import Asked, Reading, Sentence
 
 _NEAR = 3
@@ -62,11 +69,20 @@ def _negations(claim: Sentence, reading: Reading) -> list[Flip]:
                     continue
                 if (there in told.negated) == here:
                     agreed = agreed or here
-                elif _alone(stem, here, claim, reading):
-                    flipped = flipped or Flip(
-                        "negation", _said(claim, stem, negated=here), _said(told, stem, negated=not here)
-                    )
+                    continue
+                is_sure = at in claim.heads if here else there in told.heads
+                if flipped is None and is_sure and _alone(stem, here, claim, reading):
+                    said = _said(claim, stem, negated=here), _said(told, stem, negated=not here)
+                    flipped = None if _is_noun_of(*said) else Flip("negation", *said)
     return [flipped] if flipped and not agreed else []
+
+
+_NOUN = re.compile(r"(?:ments?|[ts]ions?|[ae]nces?)\Z")
+
+
+def _is_noun_of(said: str, told: str) -> bool:
+    """Say whether one word is a noun and the other none, so that they say different things: a payment, not to pay."""
+    return (_NOUN.search(said) is None) != (_NOUN.search(told) is None)
 
 
 def _says_the_same(claim: Sentence, told: Sentence, but: str) -> bool:
@@ -106,9 +122,18 @@ def _opposites(claim: Sentence, reading: Reading) -> list[Flip]:
             if not _says_the_same(claim, sentence, stem):
                 continue
             for there in _places(sentence.order, other):
+                if is_small_opposite(stem) and not _same_beside(claim.order, at, sentence.order, there):
+                    continue
                 if near & _neighbours(sentence.order, there) and (there in sentence.negated) == (at in claim.negated):
                     return [Flip("opposite", _said(claim, stem), _said(sentence, other))]
     return []
+
+
+def _same_beside(claim: Sequence[str], at: int, told: Sequence[str], there: int) -> bool:
+    """Say whether the same word follows, or goes before: *over* 5 and *below* 5, but not *over* time."""
+    return claim[at + 1 : at + 2] == told[there + 1 : there + 2] or (
+        at > 0 and there > 0 and claim[at - 1] == told[there - 1]
+    )
 
 
 def _neighbours(order: Sequence[str], at: int) -> frozenset[str]:

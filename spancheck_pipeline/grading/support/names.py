@@ -6,13 +6,17 @@ Whether a missing name decides is said in ``checks.py``.
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Container, Sequence
 
 from spancheck_pipeline.evidence.text import PerWord, first_word, fold_text, word_texts
-from spancheck_pipeline.grading.support.content import STOP_WORDS
+from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem
 from spancheck_pipeline.grading.support.dates import MONTHS
 from spancheck_pipeline.grading.support.lexicon import word_set
 
 _NEVER = word_set("no_names")
+_UNNAMED = STOP_WORDS | _NEVER | MONTHS.keys()
+TITLES = word_set("titles")
 _HABIT = 0.45
 """Above this share of capitalized words the text writes capitals by habit (German nouns, headlines)."""
 _PART = re.compile(r"[^\W\d_]{2,}")
@@ -34,21 +38,47 @@ def names(sentence: str) -> tuple[str, ...]:
         return ()
     alphabetic = [word for word in found if word[0].isalpha()]
     capitals = [word for word in alphabetic[1:] if word[0].isupper()]
-    if len(alphabetic) > 4 and len(capitals) > _HABIT * (len(alphabetic) - 1):  # noqa: PLR2004 - a few words tell no habit
+    if len(alphabetic) > 7 and len(capitals) > _HABIT * (len(alphabetic) - 1):  # noqa: PLR2004 - a few words tell no habit
         return ()
+    opening = _opening(sentence, found)
     result: dict[str, None] = {}
     for index in large:
         word = found[index]
         folded = _FOLDED[word]
-        if folded in STOP_WORDS or folded in _NEVER or folded in MONTHS or len(folded) < 2:  # noqa: PLR2004 - an initial
+        if folded in _UNNAMED or len(folded) < 2 or is_negation(folded):  # noqa: PLR2004 - an initial
             continue
-        if index == 0 and not (any(char.isupper() for char in word[1:]) or _capital(found, 1)):
+        if index in opening and _ADVERB.match(folded):
+            continue
+        if index in opening and not (any(char.isupper() for char in word[1:]) or _capital(found, index + 1)):
             continue
         result[folded] = None
     return tuple(result)
 
 
+def _opening(sentence: str, found: list[str]) -> frozenset[int]:
+    """Return which words are large because something opens there: the sentence, an item's words, what a label names."""
+    first = next((index for index, word in enumerate(found) if not word.isdigit()), 0)
+    label = _LABEL.match(sentence)
+    return frozenset({first, len(word_texts(label.group()))} if label else {first})
+
+
+_LABEL = re.compile(r"[\s\d.)*_#•–-]{0,12}[^\W\d][^:.!?\n]{0,60}:[*_]{0,3}\s")
+"""What stands before a colon at a sentence's beginning: **Tax benefits:** …"""
+
+
+def label_words(sentence: str) -> frozenset[str]:
+    """Return the folded words of the label that a sentence opens with.
+
+    >>> sorted(label_words("2. **Tax Benefits:** Interest is deductible."))
+    ['2', 'benefits', 'tax']
+    """
+    label = _LABEL.match(sentence)
+    return frozenset(word_texts(fold_text(label.group()))) if label else frozenset()
+
+
 def _fold_name(word: str) -> str:
+    if word[-1] == "s" and len(word) > 2 and word[:-1].isupper():  # noqa: PLR2004 - PDFs, IRAs
+        word = word[:-1]
     return re.sub(r"['’]s?\Z", "", fold_text(word))
 
 
@@ -71,7 +101,7 @@ def missing(claimed: tuple[str, ...], told: frozenset[str], initials: frozenset[
     absent = []
     for name in claimed:
         parts = _PART.findall(name) or [name]
-        if name in told or all(part in told for part in parts):
+        if name in told or name.replace(".", "") in told or all(part in told for part in parts):
             continue
         if name in initials or any(_alike(name, word) for word in beginnings.get(name[:_BEGINNING], ())):
             continue
@@ -105,9 +135,55 @@ def leading(sentence: str) -> str | None:
     if found is None or not found.text[0].isupper() or sentence[: found.start].strip():
         return None
     folded = fold_text(found.text)
-    if folded in STOP_WORDS or folded in _NEVER or folded in MONTHS or folded.endswith("s") or not folded.isalpha():
+    if folded in _UNNAMED or folded in TITLES or folded.endswith("s") or not folded.isalpha():
         return None
-    return folded
+    return None if _ADVERB.match(folded) else folded
+
+
+_ADVERB = re.compile(r".{2,}(?:al|ar|at|ate|ed|ent|ant|ful|ic|ing|ive|nt|ous|ual)ly\Z")
+"""Eventually, recently: no names, though some names end in ly as well (Emily)."""
+
+
+def _same_name(token: str, name: str) -> bool:
+    return token == name or re.sub(r"['’]s?\Z", "", token) == name
+
+
+def stands_for(name: str, claim: Sequence[str], named: Container[str], rival: str, told: Sequence[str]) -> bool:
+    """Say whether a rival stands in a sentence where the claim's sentence has the name, so that one denies the other.
+
+    Where the name is part of a longer one of which the other part is told (*Mary* Smith), the rival must stand beside
+    that part on the same side; else both must have a content word in common among the two on each side.
+
+    >>> stands_for("mary", ["mary", "smith"], {"mary", "smith"}, "john", ["john", "smith"])
+    True
+    >>> stands_for("harry", ["harry", "truman"], {"harry", "truman"}, "congress", ["truman", "told", "congress"])
+    False
+    """
+    if _unaccented(name) == _unaccented(rival):
+        return False  # Zurich, Zürich
+    mine, theirs = _filled(claim), _filled(told)
+    ours = [index for index, token in enumerate(mine) if _same_name(token, name)]
+    others = [index for index, token in enumerate(theirs) if _same_name(token, rival)]
+    if not ours or not others:
+        return False
+    at = ours[0]
+    for side in (1, -1):
+        beside = mine[at + side] if 0 <= at + side < len(mine) else None
+        if beside is not None and beside in named and beside in theirs:
+            return any(0 <= there + side < len(theirs) and theirs[there + side] == beside for there in others)
+    near = set(map(stem, (*mine[max(0, at - 2) : at], *mine[at + 1 : at + 3])))
+    return any(
+        not near.isdisjoint(map(stem, (*theirs[max(0, there - 2) : there], *theirs[there + 1 : there + 3])))
+        for there in others
+    )
+
+
+def _unaccented(name: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", name) if char.isalnum())
+
+
+def _filled(tokens: Sequence[str]) -> list[str]:
+    return [token for token in tokens if token not in STOP_WORDS]
 
 
 def initials_of(sentence: str) -> frozenset[str]:

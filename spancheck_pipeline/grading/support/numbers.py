@@ -31,6 +31,8 @@ class Quantity(NamedTuple):
     """Whether it is small and written out (*two reasons*), or a bare digit: it counts only against one of its noun."""
     is_rough: bool
     """Whether the text says about, nearly, over …"""
+    is_in_name: bool
+    """Whether a letter follows at once (401k, 12(a)): such a number can be told, but a claim's is no number."""
     start: int
     end: int
     """Half-open, in code points of the folded text."""
@@ -56,7 +58,8 @@ def _any_of(names: Iterable[str]) -> str:
     return "|".join(f"{re.escape(letter)}(?:{'|'.join(tails)})" for letter, tails in by_letter.items())
 
 
-_WORDS = _any_of([*_SMALL, *_TENS])
+_BELOW_100 = rf"(?:{_any_of(_TENS)})(?:[- ](?:{_any_of(_SMALL)})(?!\w))?|(?:{_any_of(_SMALL)})"
+"""Thirty, thirty-five, five; but *nine and ten* are two numbers."""
 _BIG = _any_of(_SCALES)
 _ROUGHLY = (
     "about", "approximately", "around", "roughly", "nearly", "almost", "over", "more[ ]than", "some", "circa", r"ca\.?",
@@ -76,7 +79,7 @@ _NUMBER = re.compile(
         (?P<part>[½¼¾⅓⅔⅛]|[ ]?\d/\d(?![\d/]))?
         (?P<super>[⁰¹²³⁴-⁹]+|/\d{{1,2}}(?![\d/]))?
       | (?P<alone>[½¼¾⅓⅔⅛])
-      | (?<!\w)(?P<words>(?:{_WORDS})(?:[- ](?:and[ ])?(?:{_WORDS}|hundred|hundert|cent))*)(?!\w)
+      | (?<!\w)(?P<words>(?:{_BELOW_100})(?:[- ](?:hundred|hundert|cent)(?:[- ](?:and[ ])?(?:{_BELOW_100}))?)?)(?!\w)
       | (?P<cjk>[〇零一二三四五六七八九十百千两]+)(?=[ ]?(?:年|个?月|日|天|元|円|周|小时|万|亿|億|%|岁|人|次|倍))
     )
     (?P<ordinal>(?:st|nd|rd|th)(?!\w))?
@@ -121,8 +124,9 @@ def quantities(folded: str, named: Sequence[Dated] | None = None) -> tuple[Quant
 
 def _year(year: int) -> Quantity:
     return Quantity(
-        text=str(year), values=(float(year),), dimension=None, noun="", is_word=False, is_rough=False, start=0, end=0
-    )
+        text=str(year), values=(float(year),), dimension=None, noun="", is_word=False, is_rough=False, is_in_name=False,
+        start=0, end=0,
+    )  # fmt: skip
 
 
 def _between(folded: str, start: int, end: int) -> list[Quantity]:
@@ -132,7 +136,7 @@ def _between(folded: str, start: int, end: int) -> list[Quantity]:
     for match in _NUMBER.finditer(part):
         if match.group("digits") and match.start() == 0 == start and _ENUMERATION.match(part, match.end("digits")):
             continue
-        quantity = None if _is_part_of_name(match, part) else _quantity(match, part, start)
+        quantity = None if _points_at_passage(match, part) else _quantity(match, part, start)
         if quantity is None:
             continue
         if found and part[ends[-1] : match.start()].strip() in _RANGE_SIGNS:
@@ -148,18 +152,25 @@ _RANGE_SIGNS = frozenset({"-", "to", "and", "or", "bis", "und", "à", "a", "y", 
 
 _AFTER_LETTER = re.compile(r"[a-z]-\Z")
 _POINTS_AT = re.compile(
-    r"(?:passages?|contexts?|references?|sources?|documents?|citations?|results?|snippets?|according to|id) \Z"
+    r"(?<!\w)(?:passages?|contexts?|references?|sources?|documents?|citations?|results?|snippets?|according to|id) \Z"
 )
 
 
-def _is_part_of_name(match: re.Match[str], text: str) -> bool:
-    """Say whether digits are part of an identifier (4700u) or point at a passage (passage 3), and count nothing."""
+def _points_at_passage(match: re.Match[str], text: str) -> bool:
+    """Say whether digits only point at a passage (passage 3), and count nothing."""
     if not match.group("digits"):
         return False
-    following = text[match.end() : match.end() + 1]
-    if text[match.end() - 1].isdigit() and "a" <= following <= "z":
-        return True
-    return _POINTS_AT.search(text, max(0, match.start() - 16), match.start()) is not None
+    return _POINTS_AT.search(text, max(0, match.start() - 17), match.start()) is not None
+
+
+_LETTER_FOLLOWS = re.compile(r"[a-z]|\([a-z]\)")
+
+
+def _is_in_name(match: re.Match[str], text: str) -> bool:
+    """Say whether digits are part of a name: 4700u, 401(k)."""
+    if not match.group("digits") or not text[match.end() - 1].isdigit():
+        return False
+    return _LETTER_FOLLOWS.match(text, match.end()) is not None
 
 
 def _with_century_of(second: Quantity, first: Quantity) -> Quantity:
@@ -207,6 +218,7 @@ def _quantity(match: re.Match[str], text: str, offset: int) -> Quantity | None:
         noun=following.group(1) if following else "",
         is_word=dimension is None and scale == 1 and _is_weak(match, values[0], following is not None),
         is_rough=bool(match.group("rough")),
+        is_in_name=_is_in_name(match, text),
         start=offset + match.start(),
         end=offset + match.end(),
     )

@@ -8,13 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from spancheck_pipeline.evidence.text import PerWord, is_no_space, word_starts
 from spancheck_pipeline.grading.support.content import NEGATIONS, STOP_WORDS, is_negation, stem, word_stems
 from spancheck_pipeline.grading.support.lexicon import LEXICON
 
-_FAILS_SOMEWHERE = re.compile(r"fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|ban")
-_FAILS = re.compile(rf"(?:{_FAILS_SOMEWHERE.pattern}|stopp)\w{{0,4}}\Z")
+_FAILS_SOMEWHERE = re.compile(r"fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|ban|avoid")
+_FAILS = re.compile(
+    r"(?:(?:fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|stopp)\w{0,4}|bans?|bann(?:ed|ing))\Z"
+)
+_AVOIDS = re.compile(r"(?:avoid(?:s|ed|ing)?|stop(?:s|ped|ping)?)\Z")
+"""These turn the word in -ing after them."""
+_RATHER = frozenset({("rather", "than"), ("instead", "of")})
+"""What is done, but not this."""
 _NOT_REALLY = frozenset(
     {("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely"), ("no", "matter"), ("not", "least")}
 )
@@ -26,28 +33,42 @@ _REACH = 3
 _UNSPACED = re.compile(r"[不没沒无無未非别勿]|ない|ません|ぬ|ไม่")
 
 
-def content_in_order(text: str, tokens: Sequence[str]) -> tuple[tuple[str, ...], frozenset[int]]:
+class InOrder(NamedTuple):
+    """The content of a sentence in order."""
+
+    stems: tuple[str, ...]
+    negated: frozenset[int]
+    """Which places stand under a negation."""
+    heads: frozenset[int]
+    """Which of those the negation is surely about: its first word, not what only stands in that word's company."""
+
+
+def content_in_order(text: str, tokens: Sequence[str]) -> InOrder:
     """Return the content stems of a folded sentence in order, and which of them stand under a negation.
 
     ``tokens`` are its words. A negation reaches up to three content words, up to the end of its
     clause; so does a verb such as *fails to*. Scripts without spaces are left out: see ``turns_unspaced``.
+
+    >>> content_in_order("it may not exceed your limit", ["it", "may", "not", "exceed", "your", "limit"])
+    InOrder(stems=('exceed', 'limit'), negated=frozenset({0, 1}), heads=frozenset({0}))
     """
     if len(tokens) < _LONGEST and not _may_turn(text, tokens):
-        return tuple(chain.from_iterable(map(_ORDERED.__getitem__, tokens))), frozenset()
+        return InOrder(tuple(chain.from_iterable(map(_ORDERED.__getitem__, tokens))), frozenset(), frozenset())
     return _turned_in_order(text, word_starts(text))
 
 
 def _may_turn(text: str, tokens: Sequence[str]) -> bool:
     """Say whether anything in a sentence may turn what follows it; of most sentences it is told at once that not."""
-    if "n't" in text or not NEGATIONS.isdisjoint(tokens):
+    if "n't" in text or "rather than" in text or "instead of" in text or not NEGATIONS.isdisjoint(tokens):
         return True
-    return ("to" in tokens or "from" in tokens) and _FAILS_SOMEWHERE.search(text) is not None
+    return ("to" in tokens or "from" in tokens or "ing" in text) and _FAILS_SOMEWHERE.search(text) is not None
 
 
-def _turned_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tuple[str, ...], frozenset[int]]:
+def _turned_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> InOrder:
     stems: list[str] = []
     turned: set[int] = set()
-    reach, last = 0, 0
+    heads: set[int] = set()
+    reach, last, is_head = 0, 0, False
     for index, (token, start) in enumerate(tokens):
         if reach and _BREAK.search(text, last, start):
             reach = 0
@@ -55,18 +76,40 @@ def _turned_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> tuple[tupl
         following = tokens[index + 1][0] if index + 1 < len(tokens) else ""
         if is_negation(token):
             if (token, following) not in _NOT_REALLY and not _is_number_sign(token, following):
-                reach = _REACH
+                reach, is_head = _REACH, True
             continue
+        is_head = is_head or token in _GOES_ON
         if len(stems) >= _LONGEST:
             break
         for stem_ in ordered_stems(token):
             if reach:
                 turned.add(len(stems))
+                if is_head:
+                    heads.add(len(stems))
+                    is_head = _passes_on(token, stem_)
                 reach -= 1
             stems.append(stem_)
-        if following in {"to", "from"} and _FAILS.match(token):
-            reach = _REACH
-    return tuple(stems), frozenset(turned)
+        if _turns_next(token, following):
+            reach, is_head = _REACH, True
+    return InOrder(tuple(stems), frozenset(turned), frozenset(heads))
+
+
+_GOES_ON = frozenset({"or", "oder", "ou", "o", "или", "that", "dass", "que", "что"})
+"""After these a negation's next word is one of its own: not A or B, not true that C."""
+_PASSES_ON = frozenset(stem(word) for word in LEXICON["passes_on"].split())
+"""Words through which a negation goes to the next one: not required to pay, does not always apply."""
+
+
+def _passes_on(token: str, stemmed: str) -> bool:
+    return stemmed in _PASSES_ON or token.endswith("ly")
+
+
+def _turns_next(token: str, following: str) -> bool:
+    if (token, following) in _RATHER:
+        return True
+    if following in {"to", "from"}:
+        return _FAILS.match(token) is not None
+    return following.endswith("ing") and _AVOIDS.match(token) is not None
 
 
 def ordered_stems(token: str) -> tuple[str, ...]:
@@ -108,6 +151,12 @@ OPPOSITES = _opposites()
 """Stem → stems that say the opposite, or another of a set of which only one holds."""
 
 _SMALL_OPPOSITES = frozenset(word for word in LEXICON["opposites"].split() if word in STOP_WORDS)
+
+
+def is_small_opposite(word: str) -> bool:
+    """Say whether a word with an opposite mostly holds a sentence together: before, over, up."""
+    return word in _SMALL_OPPOSITES
+
 
 _UNSPACED_OPPOSITES = tuple((left, right) for left, right in LEXICON["unspaced_opposites"])
 

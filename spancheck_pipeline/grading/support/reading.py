@@ -34,6 +34,8 @@ class Sentence:
     """Content stems in order; none of scripts without spaces."""
     negated: frozenset[int]
     """Which places of ``order`` stand under a negation."""
+    heads: frozenset[int]
+    """Which of those the negation is surely about."""
     held: frozenset[str]
     """All stems of it: of ``stems`` and of ``order``, which has small words such as *before* as well."""
 
@@ -68,11 +70,17 @@ def read(text: str) -> Reading:
 @remember(_CACHE_CHARS)
 def _sentence(original: str) -> Sentence:
     folded = fold_text(original)
+    if "(" in folded:
+        folded = _PARAGRAPH.sub(r"\1\2", folded)
     tokens = tuple(word_texts(folded))
-    order, negated = content_in_order(folded, tokens)
+    order, negated, heads = content_in_order(folded, tokens)
     stems = frozenset(stems_of(tokens))
     held = stems if stems.issuperset(order) else stems.union(order)
-    return Sentence(original, folded, tokens, stems, order, negated, held)
+    return Sentence(original, folded, tokens, stems, order, negated, heads, held)
+
+
+_PARAGRAPH = re.compile(r"(?<![\w.,])(\d{2,4})\(([a-z])\)(?:s(?!\w))?")
+"""401(k) is written 401k as well."""
 
 
 @remember(_CACHE_CHARS)
@@ -82,6 +90,7 @@ def vocabulary(text: str) -> frozenset[str]:
     for token in tuple(found):
         if "'" in token or "." in token or "&" in token:
             found.update(part for part in token.replace("&", "'").replace(".", "'").split("'") if part)
+            found.add(token.replace(".", ""))
     return frozenset(found)
 
 
@@ -176,7 +185,7 @@ def ask(claim: str) -> Asked:
     said_words: list[str] = []
     for sentence in reading.sentences:
         when = dates(sentence.text)
-        found = [item for item in quantities(sentence.text, when) if item.end]
+        found = [item for item in quantities(sentence.text, when) if item.end and not item.is_in_name]
         said_words += _loose(sentence, found, when)
         numbers += found
         dated += when

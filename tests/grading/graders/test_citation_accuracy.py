@@ -196,6 +196,37 @@ def test_what_could_not_be_measured_decides_only_where_it_could_change_the_outco
     assert score("Rent is due monthly.", [*BOTH, link], [unseen, wrong]).outcome is Outcome.FAIL
 
 
+@pytest.mark.parametrize("citation", [{"source_id": "1"}, {"quote": "Rent is due every month"}])
+def test_where_no_passage_was_recorded_nobody_can_say_what_was_not_retrieved(citation):
+    result = score("Rent is due monthly.", [], [citation])
+    assert (result.outcome, result.findings[0].grade) == (Outcome.UNMEASURED, "no_evidence_text")
+    assert score("Rent is due monthly [1].", []).outcome is Outcome.UNMEASURED
+    assert score("Rent is due monthly.", []).reason_code == "uncited_claim"
+    assert verdict("so short", [], source="1").provenance == "too_short"
+
+
+def test_a_marker_beside_recorded_citations_is_checked_and_its_sentence_is_not_uncited():
+    answer = "Invoices are payable within 45 days of receipt [2]. Either party may end the lease [1]. Dogs bark [9]."
+    recorded = [{"quote": "Invoices are payable within 45 days of receipt", "source_id": "bills"}]
+    findings = [(f.kind, f.grade, f.source_id, f.outcome) for f in score(answer, citations=recorded).findings]
+    assert findings == [
+        ("citation", "exact", "bills", Outcome.PASS),
+        ("citation", "passage", "lease", Outcome.PASS),
+        ("uncited_claim", "uncited", None, Outcome.FAIL),
+    ]
+
+
+def test_a_marker_whose_passage_does_not_carry_its_sentence_is_no_pass():
+    answer = "Invoices are payable within 45 days of receipt [2]. Pets sleep outside [1]."
+    recorded = [{"quote": "Invoices are payable within 45 days of receipt", "source_id": "bills"}]
+    assert score(answer, citations=recorded).reason_code == "claim_not_supported"
+
+
+def test_a_reason_says_what_a_name_names():
+    assert verdict("Invoices are payable within 45 days", [BILLS]).reason.startswith("The quote stands in passage 1 ")
+    assert verdict("Invoices are payable within 45 days").reason.startswith("The quote stands in source bills ")
+
+
 def test_markers_of_an_answer_without_citations_are_read():
     result = score("Invoices are payable within 45 days of receipt [2]. The lawn is mown weekly [7].")
     assert [f.grade for f in result.findings] == ["passage", "dangling"]

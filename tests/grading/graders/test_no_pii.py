@@ -70,6 +70,20 @@ def test_what_stands_in_the_question_or_the_passages_is_told_apart_and_fails_unl
     assert len(both.findings) == 2
 
 
+def test_a_value_that_stands_in_a_passage_is_not_new_whatever_is_glued_to_it() -> None:
+    answer = "Call (510) 208-4832 or write to jane@roe.org."
+    for passage in ("(510) 208-4832https://x.gov/ jane@roe.orghttp://x.org", "(510) 208-4832Fax, jane@roe.org,"):
+        score = graded(NoPii(), answer, passages=[passage])
+        assert [finding.reason.rpartition("; ")[2] for finding in score.findings] == ["it stands in the passages."] * 2
+    longer = graded(NoPii(), answer, passages=["(510) 208-48321, mary.jane@roe.org"])
+    assert {finding.reason.rpartition("; ")[2] for finding in longer.findings} == {"it is new here."}
+
+
+def test_a_number_with_a_web_address_glued_to_it_is_found() -> None:
+    score = graded(NoPii(), "Call (510) 208-4832https://x.gov/ or jane@roe.orghttps://x.gov/")
+    assert [finding.grade for finding in score.findings] == ["phone", "email"]
+
+
 def names(text: str) -> list[tuple[str, int, int]]:
     """A detector of one name."""
     at = text.find("Jane Roe")
