@@ -154,6 +154,8 @@ class StoredFile:
 
     def rows(self, columns: list[str] | None = None, *, batch_rows: int = 256) -> Iterator[Row]:
         """Yield the rows in order, a bounded number in memory at a time."""
+        if not self.n_rows:
+            return  # a file without row groups is an error to older pyarrow
         try:
             with self.filesystem.open(self.path, "rb") as handle:
                 for batch in pq.ParquetFile(handle).iter_batches(batch_size=batch_rows, columns=columns):

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+
+def _list_of(item: pa.DataType) -> pa.ListType:
+    """Return a list type whose element is named, since pyarrow's own name for it has changed between versions."""
+    return pa.list_(pa.field("element", item))
+
+
 _INSTANT = pa.timestamp("us", tz="UTC")
-_CONTEXTS = pa.list_(
+_CONTEXTS = _list_of(
     pa.struct(
         [
             ("source_id", pa.string()),
@@ -35,7 +41,7 @@ _CONTEXTS = pa.list_(
         ]
     )
 )
-_CITATIONS = pa.list_(
+_CITATIONS = _list_of(
     pa.struct(
         [
             ("claim", pa.string()),
@@ -45,11 +51,11 @@ _CITATIONS = pa.list_(
             ("answer_end", pa.int64()),
             ("source_start", pa.int64()),
             ("source_end", pa.int64()),
-            ("flags", pa.list_(pa.string())),
+            ("flags", _list_of(pa.string())),
         ]
     )
 )
-_FINDINGS = pa.list_(
+_FINDINGS = _list_of(
     pa.struct(
         [
             ("item", pa.string()),
@@ -75,7 +81,7 @@ _SCORE_FIELDS = [
     ("reason", pa.string()),
     ("findings", _FINDINGS),
 ]
-_HISTORY = pa.list_(pa.struct([("role", pa.string()), ("text", pa.string())]))
+_HISTORY = _list_of(pa.struct([("role", pa.string()), ("text", pa.string())]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +110,10 @@ CASES: Final = Table(
             ("expected", pa.string()),
             ("expected_is_json", pa.bool_()),
             ("answerable", pa.bool_()),
-            ("expected_sources", pa.list_(pa.string())),
+            ("expected_sources", _list_of(pa.string())),
             (
                 "criteria",
-                pa.list_(
+                _list_of(
                     pa.struct(
                         [
                             ("id", pa.string()),
@@ -251,10 +257,10 @@ COMPARISON: Final = Table(
             ("p_value", pa.float64()),
             ("n_independent", pa.float64()),
             ("n_clusters", pa.int64()),
-            ("newly_failing_case_ids", pa.list_(pa.string())),
-            ("newly_passing_case_ids", pa.list_(pa.string())),
-            ("newly_unmeasured_case_ids", pa.list_(pa.string())),
-            ("flaky_flip_case_ids", pa.list_(pa.string())),
+            ("newly_failing_case_ids", _list_of(pa.string())),
+            ("newly_passing_case_ids", _list_of(pa.string())),
+            ("newly_unmeasured_case_ids", _list_of(pa.string())),
+            ("flaky_flip_case_ids", _list_of(pa.string())),
         ]
     ),
 )
@@ -272,7 +278,7 @@ AUDIT_LOG: Final = Table(
             pa.field("known_contexts", _CONTEXTS),
             *_OF_THE_CALL,
             pa.field("cost_usd", pa.float64()),
-            pa.field("scores", pa.list_(pa.struct([("grader", pa.string()), *_SCORE_FIELDS]))),
+            pa.field("scores", _list_of(pa.struct([("grader", pa.string()), *_SCORE_FIELDS]))),
         ]
     ),
 )
