@@ -195,8 +195,10 @@ class _Reader:
                 self._add(record, f"is of epoch {row.epoch}; at most {MAX_EPOCHS} are read, from 0")
                 return None
             if row.key not in self._seen:
+                if self.cases.setdefault(case.id, case).question_digest != case.question_digest:
+                    self._add(record, f"the id {case.id[:80]!r} asks another question in an earlier epoch")
+                    return None
                 self._seen.add(row.key)
-                self.cases.setdefault(case.id, case)
                 return row
             self._add(record, f"the id {case.id[:80]!r} stands twice", fix="give every case its own id, or an epoch")
         return None

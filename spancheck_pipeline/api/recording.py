@@ -20,6 +20,8 @@ from spancheck_pipeline.evidence.run import Manifest, cost_usd
 from spancheck_pipeline.storage.store import Place, Published, Store, StoredFile
 from spancheck_pipeline.storage.tables import (
     AUDIT_LOG,
+    CAPTURED_RUN,
+    CASES,
     COMPARISON,
     GATE,
     SCORECARD,
@@ -103,10 +105,11 @@ def open_audit_log(store: Store, place: Place, *, as_decided: int | None = None)
     """Open the audit log of a place: the latest, or that of the decision with a number (1 is the first).
 
     Raises:
-        MissingDataError: when there is none, or no decision has that number.
+        MissingDataError: when there is none, no decision has that number, or the latest is about another capture or
+            other labels than those that stand there now.
     """
     if as_decided is None:
-        return store.open(place, AUDIT_LOG)
+        return _not_overtaken(store, place, store.open(place, AUDIT_LOG))
     decisions = {file.revision: file for file in store.revisions(place, GATE)}
     if as_decided not in decisions:
         known = ", ".join(map(str, decisions)) or "none"
@@ -116,6 +119,19 @@ def open_audit_log(store: Store, place: Place, *, as_decided: int | None = None)
         if file.metadata.get("gate") == gate:
             return file
     raise MissingDataError(f"{place}: decision {as_decided} is kept, but its audit log was never written")
+
+
+def _not_overtaken(store: Store, place: Place, log: StoredFile) -> StoredFile:
+    """Return the latest record, unless the capture or the labels that it is about have been superseded since."""
+    rests_on = json.loads(log.metadata["inputs"])
+    for table in (CAPTURED_RUN, CASES):
+        if store.exists(place, table) and store.open(place, table).content_digest != rests_on[table.name]:
+            what = "capture" if table is CAPTURED_RUN else "cases snapshot"
+            raise MissingDataError(
+                f"{place}: the latest decision is about another {what} than the one that stands there now; decide "
+                "again first (`spancheck nightly`, or `spancheck score --regrade`), or read it with --as-decided N"
+            )
+    return log
 
 
 def read_head(file: StoredFile) -> AuditHead:

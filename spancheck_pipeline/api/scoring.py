@@ -45,6 +45,11 @@ def score_place(store: Store, place: Place, grader: Grader, *, batch_rows: int =
     def rows() -> Iterator[Row]:
         calls = (captured_from_row(row) for row in captured.rows(batch_rows=batch_rows))
         for case, row, score in grade_rows(grader, cases, calls):
+            if row.question_digest != case.question_digest:
+                raise CorruptFileError(
+                    f"{snapshot.path}: asks case {case.id!r} another question than {captured.path} answers; repeat the "
+                    "`spancheck import … --replace` that was cut off, or restore the snapshot"
+                )
             outcomes[score.outcome.value] += 1
             yield {
                 "run_id": captured.run_id,

@@ -47,6 +47,7 @@ def import_(
     FORMAT is one of jsonl, csv, parquet, spancheck, ragas, deepeval, promptfoo, inspect_ai, langfuse, openinference,
     otel_genai. A case whose question the suite asks too takes the suite's labels. Score it with `spancheck nightly`.
     """
+    from spancheck_pipeline.api.capturing import read_manifest
     from spancheck_pipeline.api.importing import Source, import_run, read_source
     from spancheck_pipeline.cli import show
 
@@ -77,6 +78,9 @@ def import_(
         show.print_json(_as_json(place, done, folder))
     else:
         _print(place, source, done, folder)
+    if not read_manifest(store, place).n_answered:
+        click.echo(f"spancheck: no answer was found in {file}; is it really a file of {format_}?", err=True)
+        return 1
     return 0
 
 

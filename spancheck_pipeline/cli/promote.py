@@ -37,6 +37,8 @@ def promote(suite: str, date: str | None, *, note: str, is_list: bool, as_json: 
     if date is None:
         raise UsageError(f"say which date: spancheck promote {suite} YYYY-MM-DD --note …; or --list what is pinned")
     place = night(environment, suite, date)
+    if not note.isprintable():
+        raise UsageError("--note is one line without control characters")
     pinned = pin_release(store, place, at=dt.datetime.now(dt.UTC), by=getpass.getuser(), note=note)
     assert pinned.promotion is not None
     if as_json:

@@ -191,6 +191,9 @@ def _captured_run(suite: SuiteDefs) -> dg.AssetsDefinition:
                 contain=contained,
             )
             suite.warn(context, captured.warnings)
+            if captured.manifest.epochs != suite.loaded.suite.epochs:
+                asked = f"{night} was asked {captured.manifest.epochs} times, and the suite asks {{}} now"
+                suite.warn(context, [asked.format(suite.loaded.suite.epochs) + ": the captured run stands as it is"])
             return captured.published.content_digest, metadata.of_capture(captured)
 
         return _each_night(context, suite, step)

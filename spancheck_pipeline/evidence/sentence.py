@@ -72,14 +72,15 @@ def sentences(text: str) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-_ITEM = re.compile(r"(?<!\S)[*_]{0,2}(\d{1,2})\.(?=[*_]{0,2}[ ]+[*_\"'“‘(]{0,4}[^\W\d])")
+_ITEM = re.compile(r"(\d{1,2})\.(?=[*_]{0,2}[ ]+[*_\"'“‘(]{0,4}[^\W\d])")
 _BEFORE_ITEMS = re.compile(r"(?:\A|[\n\r:：]|[.!?…][)\"'”’]?)[ \t]*\Z")
 
 
 def _items_on_a_line(text: str) -> list[Span]:
     """Return the numbers, with their stops, of lists that stand in one line.
 
-    Such a list (*Causes: 1. Drugs 2. Infection.*) begins with 1 at the text's or line's beginning, or after a colon or a sentence, and counts up.
+    Such a list (*Causes: 1. Drugs 2. Infection.*) begins with 1, at the beginning of the text or line or after a
+    colon or a sentence, and counts up.
     """
     if "2." not in text or "1." not in text:
         return []
@@ -87,14 +88,17 @@ def _items_on_a_line(text: str) -> list[Span]:
     run: list[Span] = []
     for match in _ITEM.finditer(text):
         number = int(match.group(1))
-        is_next = bool(run) and number == len(run) + 1 and "\n" not in text[run[-1].end : match.start()]
+        start = match.start() - (2 if text[max(0, match.start() - 2) : match.start()] in {"**", "__"} else 0)
+        if start and not text[start - 1].isspace():
+            continue
+        is_next = bool(run) and number == len(run) + 1 and "\n" not in text[run[-1].end : start]
         if not is_next:
             items += run if len(run) > 1 else ()
-            is_first = number == 1 and _BEFORE_ITEMS.search(text, max(0, match.start() - 12), match.start())
+            is_first = number == 1 and _BEFORE_ITEMS.search(text, max(0, start - 12), start)
             run = []
             if not is_first:
                 continue
-        run.append(Span(match.start(), match.end()))
+        run.append(Span(start, match.end()))
     return items + (run if len(run) > 1 else [])
 
 

@@ -56,6 +56,8 @@ def _output(answer: Any, case: Mapping[str, Any]) -> dict[str, Any]:
 def _test_cases(document: Any) -> list[Any] | None:
     if isinstance(document, Mapping):
         document = document.get("testRunData", document)
+        if not isinstance(document, Mapping):
+            return None
         for name in ("testCases", "test_cases", "goldens"):
             if isinstance(document.get(name), list):
                 return list(document[name])

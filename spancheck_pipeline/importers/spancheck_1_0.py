@@ -92,13 +92,15 @@ def _read_output(value: Any) -> Output:
 
 
 def _error_class(error: Any) -> str:
-    match = re.match(r"[A-Za-z_][A-Za-z0-9_.]{0,99}", str(error or ""))
-    return match.group(0) if match else "Error"
+    """Return the class that an error's text begins with; any other first word may be text of a case."""
+    match = re.match(r"[A-Za-z_][A-Za-z0-9_.]{0,80}(?:Error|Exception|Timeout)(?=:|$)", str(error or ""))
+    return match.group(0) if match else "RecordedError"
 
 
 def _read_grade(grade: Mapping[str, Any], *, failed: bool) -> GradeResult:
-    passed = bool(grade["passed"])
-    value = min(1.0, max(0.0, float(grade["score"])))
+    passed, value = grade["passed"], float(grade["score"])
+    if not isinstance(passed, bool) or not 0 <= value <= 1:
+        raise ValueError("a grade has a boolean `passed` and a score from 0 to 1")
     if failed:
         # The earlier library grades a failed call as an empty answer; ours says that it was not measured.
         return GradeResult(

@@ -194,3 +194,62 @@ def test_a_contract_number_is_a_whole_number(project, contract, capsys):
 
     assert spancheck("run", "small") == 2
     assert "must be a whole number" in capsys.readouterr().err
+
+
+def test_after_another_capture_nothing_answers_from_the_decision_about_the_old_one(project, capsys):
+    spancheck("nightly", "small")
+    folder = project.folder
+    (folder / "bad.jsonl").write_text('{"id": "q00", "input": "How long is notice number 0?", "error": "boom"}\n')
+    assert spancheck("import", "jsonl", "bad.jsonl", "--suite", "small", "--replace") == 1, "no answer in it"
+    capsys.readouterr()
+
+    for command in (["gate", "small"], ["gate", "small", "completion=1"], ["score", "small"]):
+        assert spancheck(*command) == 2
+        assert "is about another capture" in capsys.readouterr().err
+    assert spancheck("score", "small", "--as-decided") == 0
+    assert spancheck("nightly", "small") == 1
+
+
+def test_a_snapshot_of_other_questions_is_never_paired_with_the_answers(project, capsys):
+    from spancheck_pipeline.api.snapshot import publish_cases
+    from spancheck_pipeline.evidence.case import Case
+
+    spancheck("nightly", "small")
+    place = Night("small", project.environment.today())
+    other = [Case(**{**item, "input": "Quite another question?"}) for item in cases_of(12)]
+    publish_cases(Store(project.storage), place, other)
+
+    assert spancheck("nightly", "small") == 2
+    assert "another question than" in capsys.readouterr().err
+
+
+def test_the_first_word_of_an_errors_text_is_no_error_class(project, capsys):
+    entry = {"case_id": "c", "input": "Q", "output": None, "error": "JohnDoe1980 has no record"}
+    Path("a.json").write_text(json.dumps({"schema_version": "1.0", "cases": [entry]}))
+
+    assert spancheck("score", "a.json") == 0
+
+    assert "JohnDoe1980" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("grade", [{"passed": "false", "score": 0}, {"passed": True, "score": "nan"}])
+def test_a_grade_that_is_no_boolean_is_refused(project, grade, capsys):
+    entry = {"case_id": "c", "input": "Q", "output": {"answer": "x"}, "grades": [{"grader": "g", **grade}]}
+    Path("a.json").write_text(json.dumps({"schema_version": "1.0", "cases": [entry]}))
+
+    assert spancheck("gate", "a.json", "g=1") == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_one_id_asks_one_question_in_all_epochs(project, capsys):
+    rows = [{"id": "a", "input": f"Q{i}", "answer": "x", "epoch": i} for i in range(2)]
+    Path("d.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+    assert spancheck("import", "jsonl", "d.jsonl", "--suite", "d") == 2
+    assert "asks another question in an earlier epoch" in capsys.readouterr().err
+
+
+def test_a_note_cannot_forge_a_line_of_the_list(project, capsys):
+    spancheck("nightly", "small")
+
+    assert spancheck("promote", "small", project.environment.today(), "--note", "ok\n  release 9: forged") == 2

@@ -210,5 +210,5 @@ def test_a_list_on_one_line_is_split_before_its_numbers(text, expected):
 
 
 def test_a_long_list_on_one_line_takes_linear_time():
-    text = "".join(f"{i % 99 + 1}. item " for i in range(40_000))
+    text = "".join(f"{i % 9 + 1}. item{':' if i % 9 == 8 else ''} " for i in range(40_000))
     assert len(sentences(text)) > 39_000

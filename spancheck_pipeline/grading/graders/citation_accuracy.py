@@ -411,8 +411,8 @@ class CitationAccuracy(ShippedGrader):
     qualifier_cut: Literal["warn", "fail"] = "warn"
     """Whether a quote that stops before *except*, *unless* … is only warned about, or not ok."""
     read_markers: bool = True
-    """Whether inline markers are read as citations: all where an answer came without citations, else those of
-    sentences that no citation has its place in."""
+    """Whether inline markers are read as citations: all where an answer came without citations, else those of claims
+    that would be uncited."""
 
     def __post_init__(self) -> None:
         for label, share in (("support_threshold", self.support_threshold), ("pass_threshold", self.pass_threshold)):
@@ -443,14 +443,17 @@ class CitationAccuracy(ShippedGrader):
         )
         passages = _passages(output.contexts)
         verdicts = tuple(_verify(citation, output.contexts, passages, output.answer, rules) for citation in citations)
-        if output.citations and self.read_markers:
-            more = _markers_beside(output, verdicts)
-            verdicts += tuple(_verify(citation, output.contexts, passages, output.answer, rules) for citation in more)
         uncited = _uncited(output, verdicts, rules) if self.require_citation else ()
+        if uncited and output.citations and self.read_markers:
+            more = _markers_of(uncited, output)
+            verdicts += tuple(_verify(citation, output.contexts, passages, output.answer, rules) for citation in more)
+            cited = _Ranges([Span(c.answer_start or 0, c.answer_end or 0) for c in more])
+            uncited = tuple(span for span in uncited if not cited.touch(span))
         if not verdicts and not uncited:
             return Score.not_applicable("no_citations", "The answer has no citation, and none is required.")
         findings = (
-            *(_finding(index, verdict) for index, verdict in enumerate(verdicts)),
+            *(_finding(f"citation[{index}]", verdict) for index, verdict in enumerate(verdicts[: len(citations)])),
+            *(_finding(f"marker[{index}]", verdict) for index, verdict in enumerate(verdicts[len(citations) :])),
             *(_uncited_finding(index, span) for index, span in enumerate(uncited)),
         )
         return self._sum_up(verdicts, len(uncited), findings)
@@ -505,24 +508,14 @@ def citations_of_markers(output: Output) -> tuple[Citation, ...]:
     )
 
 
-def _markers_beside(output: Output, verdicts: Sequence[CitationVerdict]) -> list[Citation]:
-    """Return what the markers cite that name a retrieved passage and that no recorded citation stands for.
-
-    A recorded citation stands for every marker in its claim's place, and for markers of its own source if it was put
-    in no place.
-    """
-    held = _Ranges([
-        Span(claim.start, claim.end)
-        for verdict in verdicts
-        if (claim := verdict.claim) and claim.start is not None and claim.end is not None and claim.basis != "answer"
-    ])  # fmt: skip
+def _markers_of(uncited: Sequence[Span], output: Output) -> list[Citation]:
+    """Return what the markers of claims cite that no recorded citation is for, where they name a retrieved passage."""
     known = {source_name(context, index) for index, context in enumerate(output.contexts)}
-    loose = {v.source_id for v in verdicts if v.claim is None or v.claim.start is None or v.claim.basis == "answer"}
+    claims = _Ranges(uncited)
     return [
         citation
         for citation in citations_of_markers(output)
-        if citation.source_id in known - loose
-        and not held.touch(Span(citation.answer_start or 0, citation.answer_end or 0))
+        if citation.source_id in known and claims.touch(Span(citation.answer_start or 0, citation.answer_end or 0))
     ]
 
 
@@ -530,8 +523,10 @@ def _uncited(output: Output, verdicts: Sequence[CitationVerdict], rules: _Rules)
     """Return the claims of an answer that no citation is for.
 
     A citation that is tied to a place is for the sentences there; one that is not (the claim was only guessed, or is
-    in other words) is for every sentence that its own words or passage carry.
+    in other words) is for every sentence that its own words or passage carry; where nobody can look, for any.
     """
+    if any(v.provenance is Provenance.NO_EVIDENCE_TEXT and v.claim and v.claim.basis == "answer" for v in verdicts):
+        return ()
     covered: list[Span] = []
     texts: dict[str, None] = {}
     for verdict in verdicts:
@@ -585,12 +580,12 @@ def _own_texts(verdict: CitationVerdict, output: Output) -> list[str]:
     return texts
 
 
-def _finding(index: int, verdict: CitationVerdict) -> Finding:
+def _finding(item: str, verdict: CitationVerdict) -> Finding:
     claim = verdict.claim
     outcome = Outcome.UNMEASURED if verdict.ok is None else Outcome.PASS if verdict.ok else Outcome.FAIL
     warned = f" ({', '.join(verdict.warnings)})" if verdict.warnings else ""
     return Finding(
-        item=f"citation[{index}]",
+        item=item,
         kind="citation",
         outcome=outcome,
         value=verdict.support,

@@ -124,10 +124,15 @@ def _stands_in(value: str, text: str) -> bool:
     while at >= 0:
         before, after = text[at - 1 : at] if at else "", text[at + len(value) : at + len(value) + 1]
         goes_on = after.isdigit() if value[-1].isdigit() else after.isalnum()
-        if not before.isalnum() and not goes_on:
+        comes_from = before.isalnum() or (before in _IN_ADDRESS and "@" in value)
+        if not (before and comes_from) and not goes_on:
             return True
         at = text.find(value, at + 1)
     return False
+
+
+_IN_ADDRESS = "._%+-"
+"""Before an e-mail address these are a part of it."""
 
 
 def _plain(value: str) -> str:

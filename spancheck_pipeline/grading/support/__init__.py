@@ -88,11 +88,6 @@ def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
     n_facts = len(asked.quantities) + len(asked.dates)
     told = n_facts - len(numbers) - len(dates)
     share = ((coverage.one + 2 * coverage.window) / 3 + told) / (len(asked.stems) + n_facts)
-    stands = _stands_whole(asked, passages_read)
-    if stands is not None and stands.is_whole:
-        return Support(supported=True, value=1.0, best=stands.passage)
-    if stands is not None:
-        share = (len(asked.stems) + told) / (len(asked.stems) + n_facts)
     objections = [
         *checks.number_objections(asked, numbers, passages),
         *checks.code_objections(asked, passages),
@@ -101,6 +96,10 @@ def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
         *checks.name_objections(asked, names, passages[coverage.best]),
     ]
     is_decided = any(objection.is_decisive for objection in objections)
+    if (is_decided or share < 1) and (stands := _stands_whole(asked, passages_read)):
+        if stands.is_whole:
+            return Support(supported=True, value=1.0, best=stands.passage)
+        share = (len(asked.stems) + told) / (len(asked.stems) + n_facts)
     value = share * (_DECISIVE if is_decided else 1.0)
     if names:
         value *= 1 - _NAME * len(names) / len(asked.names)

@@ -50,7 +50,7 @@ def content_in_order(text: str, tokens: Sequence[str]) -> InOrder:
     clause; so does a verb such as *fails to*. Scripts without spaces are left out: see ``turns_unspaced``.
 
     >>> content_in_order("it may not exceed your limit", ["it", "may", "not", "exceed", "your", "limit"])
-    InOrder(stems=('exceed', 'limit'), negated=frozenset({0, 1}), heads=frozenset({0}))
+    InOrder(stems=('exc', 'limit'), negated=frozenset({0, 1}), heads=frozenset({0}))
     """
     if len(tokens) < _LONGEST and not _may_turn(text, tokens):
         return InOrder(tuple(chain.from_iterable(map(_ORDERED.__getitem__, tokens))), frozenset(), frozenset())

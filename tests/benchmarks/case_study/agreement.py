@@ -58,7 +58,7 @@ def claims_of_expertqa(answers: Rows, run: Path) -> Iterator[Pair]:
         answer = answers[row["case_id"]]
         by_claim = defaultdict(list)
         for finding in row["findings"]:
-            if finding["kind"] == "citation" and finding["outcome"] in {"pass", "fail"}:
+            if finding["item"].startswith("citation[") and finding["outcome"] in {"pass", "fail"}:
                 place = int(finding["item"].removeprefix("citation[").removesuffix("]"))
                 by_claim[answer["citations"][place]["claim"]].append(finding)
         for claim in answer["claims"]:

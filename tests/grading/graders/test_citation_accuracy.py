@@ -208,11 +208,11 @@ def test_where_no_passage_was_recorded_nobody_can_say_what_was_not_retrieved(cit
 def test_a_marker_beside_recorded_citations_is_checked_and_its_sentence_is_not_uncited():
     answer = "Invoices are payable within 45 days of receipt [2]. Either party may end the lease [1]. Dogs bark [9]."
     recorded = [{"quote": "Invoices are payable within 45 days of receipt", "source_id": "bills"}]
-    findings = [(f.kind, f.grade, f.source_id, f.outcome) for f in score(answer, citations=recorded).findings]
+    findings = [(f.item, f.grade, f.source_id, f.outcome) for f in score(answer, citations=recorded).findings]
     assert findings == [
-        ("citation", "exact", "bills", Outcome.PASS),
-        ("citation", "passage", "lease", Outcome.PASS),
-        ("uncited_claim", "uncited", None, Outcome.FAIL),
+        ("citation[0]", "exact", "bills", Outcome.PASS),
+        ("marker[0]", "passage", "lease", Outcome.PASS),
+        ("claim[0]", "uncited", None, Outcome.FAIL),
     ]
 
 
