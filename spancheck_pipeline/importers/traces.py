@@ -7,7 +7,7 @@ to read the traces one by one. A JSON document is read whole. What a span's fiel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -128,7 +128,16 @@ def _in_memory(
 
 def _trace(trace_id: str, spans: list[Span], line: int | None) -> Trace:
     late = datetime.max.replace(tzinfo=UTC)
-    return Trace(trace_id, tuple(sorted(spans, key=lambda span: span.started_at or late)), line)
+    return Trace(trace_id, tuple(sorted(_once(spans), key=lambda span: span.started_at or late)), line)
+
+
+def _once(spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield each span once: exporters deliver at least once, and a span written twice would be paid for twice."""
+    seen: set[str] = set()
+    for span in spans:
+        if span.span_id is None or span.span_id not in seen:
+            seen.add(span.span_id or "")
+            yield span
 
 
 def _object(line: bytes) -> Mapping[str, Any] | None:

@@ -253,3 +253,22 @@ def test_a_note_cannot_forge_a_line_of_the_list(project, capsys):
     spancheck("nightly", "small")
 
     assert spancheck("promote", "small", project.environment.today(), "--note", "ok\n  release 9: forged") == 2
+
+
+def test_a_span_that_was_exported_twice_is_paid_for_once(project, capsys):
+    attributes = {
+        "openinference.span.kind": "LLM",
+        "input.value": "Q",
+        "output.value": "A",
+        "llm.token_count.prompt": 3,
+        "llm.token_count.completion": 4,
+    }
+    times = {"startTimeUnixNano": "1", "endTimeUnixNano": "1000000001"}
+    line = json.dumps({"traceId": "t", "spanId": "1", "name": "r", **times, "attributes": attributes})
+    Path("oi.jsonl").write_text(f"{line}\n{line}\n")
+
+    assert spancheck("import", "openinference", "oi.jsonl", "--suite", "oi") == 0
+
+    place = Night("oi", project.environment.today())
+    [row] = Store(project.storage).open(place, CAPTURED_RUN).rows()
+    assert (row["input_tokens"], row["output_tokens"]) == (3, 4)
