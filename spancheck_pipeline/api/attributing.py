@@ -5,7 +5,6 @@ What makes an attribution is said in ``grading/attribution.py``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from spancheck_pipeline.evidence.case import Case
@@ -36,7 +35,7 @@ def stored_attributions(
 def _failed(scores: Mapping[str, StoredFile]) -> Failed:
     failed: Failed = {}
     for file in scores.values():
-        measurement = json.loads(file.metadata["grader_spec"])["measurement"]
+        measurement = file.grader_spec["measurement"]
         for row in file.rows(["case_id", "epoch", "outcome", "reason_code"]):
             if row["outcome"] == Outcome.FAIL:
                 score = Score.judged(False, 0.0, reason="", reason_code=row["reason_code"])  # noqa: FBT003 - it failed

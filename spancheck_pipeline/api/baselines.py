@@ -7,7 +7,6 @@ the pairs say lives in ``decision/comparison.py``; the gate that reads it is app
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -180,7 +179,7 @@ def _same_make(store: Store, night: Night, captured: StoredFile, grader: Grader)
         return None
     file = store.open(night, SCORES, grader.name)
     is_same = file.metadata["spec_digest"] == spec_of(grader).digest
-    made_from = json.loads(file.metadata["inputs"])["captured_run"]
+    made_from = file.inputs["captured_run"]
     return file if is_same and made_from == captured.content_digest else None
 
 

@@ -32,6 +32,12 @@ from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, capture
 Contain = Callable[[Path | None], AbstractContextManager[object]]
 """Keeps what a target prints and logs away: in a file, or nowhere."""
 
+
+def kept_away(contain: Contain | None, log_file: Path | None = None) -> AbstractContextManager[object]:
+    """Return what keeps a target's or grader's prints away, or nothing at all where the caller wants to see them."""
+    return contain(log_file) if contain else nullcontext()
+
+
 Mode = Literal["capture", "recapture", "retry_errors"]
 
 
@@ -88,7 +94,7 @@ def capture_place(
         return _reused(store, place)
     folder = store.local_folder("_journal", place)
     # Before anything is written: a target that cannot be loaded leaves the storage as it was.
-    with contain(None) if contain else nullcontext():
+    with kept_away(contain):
         target = load_target()
     with PartitionLock(store.local_folder("_locks", place) / "capture.lock"):
         if mode == "capture" and store.exists(place, CAPTURED_RUN):
@@ -98,7 +104,7 @@ def capture_place(
         if base and not base.failed and mode == "retry_errors":
             return _reused(store, place)
         cases = read_snapshot(store, place)
-        with contain(folder / "target_output.log") if contain else nullcontext():
+        with kept_away(contain, folder / "target_output.log"):
             header = _header(place, suite, cases, target, mode=mode, base=base, config=config, now=now())
             journal = FileJournal(folder / f"{mode}.jsonl", header, set_aside_other=mode == "recapture")
             failed = base.failed if base and mode == "retry_errors" else None

@@ -5,7 +5,6 @@ Making the scorecard and deciding live in ``deciding.py``, comparing with baseli
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,7 +51,7 @@ def open_evidence(store: Store, place: Place, graders: Sequence[str]) -> Evidenc
             stale.append(f"{name} (no scores)")
             continue
         file = files[name] = store.open(place, SCORES, name)
-        made_from = json.loads(file.metadata["inputs"])
+        made_from = file.inputs
         if any(made_from.get(key) != value for key, value in expected.items()):
             stale.append(f"{name} (scored another capture or other labels)")
     if stale:
@@ -165,7 +164,7 @@ def _stored_score(name: str, row: Row) -> ScoreFacts:
 
 def grader_facts(name: str, file: StoredFile) -> GraderFacts:
     """Return what made a score file."""
-    spec = json.loads(file.metadata["grader_spec"])
+    spec = file.grader_spec
     return GraderFacts(
         name=name,
         measurement=spec["measurement"],

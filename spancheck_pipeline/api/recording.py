@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -75,7 +74,7 @@ def _head(store: Store, place: Place, evidence: Evidence, gate: StoredFile, *, c
         decision=decision,
         summary=ScorecardDocument.model_validate(scorecard.document()),
         comparisons=read_comparisons(comparison),
-        graders={name: json.loads(file.metadata["grader_spec"]) for name, file in evidence.scores.items()},
+        graders={name: file.grader_spec for name, file in evidence.scores.items()},
         inputs={**rests_on, "gate": gate.content_digest},
     )
 
@@ -123,7 +122,7 @@ def open_audit_log(store: Store, place: Place, *, as_decided: int | None = None)
 
 def _not_overtaken(store: Store, place: Place, log: StoredFile) -> StoredFile:
     """Return the latest record, unless the capture or the labels that it is about have been superseded since."""
-    rests_on = json.loads(log.metadata["inputs"])
+    rests_on = log.inputs
     for table in (CAPTURED_RUN, CASES):
         if store.exists(place, table) and store.open(place, table).content_digest != rests_on[table.name]:
             what = "capture" if table is CAPTURED_RUN else "cases snapshot"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 
-from spancheck_pipeline.api.capturing import Contain, Mode, capture_place, refuse_other_run
+from spancheck_pipeline.api.capturing import Contain, Mode, capture_place, kept_away, refuse_other_run
 from spancheck_pipeline.api.deciding import Decided, decide_place, summarize_place
 from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, record_place
 from spancheck_pipeline.api.run import Run, run_of_records
@@ -40,7 +39,7 @@ def run_place(
     load = load_target
     if mode != "capture" or not store.exists(place, CAPTURED_RUN):
         # Before the snapshot is written: a target that cannot be loaded leaves the storage as it was.
-        with contain(None) if contain else nullcontext():
+        with kept_away(contain):
             target = load_target()
         load = lambda: target  # noqa: E731 - the loader of one target
     snapshot_cases(store, place, cases)
@@ -71,15 +70,12 @@ def grade_place(
 ) -> Decided:
     """Score a captured place with every grader, decide, and record. Nothing is called."""
     for grader in graders:
-        if contain:
-            with contain(None):
-                score_place(store, place, grader)
-        else:
+        with kept_away(contain):
             score_place(store, place, grader)
     names = [grader.name for grader in graders]
     now = dt.datetime.now(dt.UTC)
     summarize_place(store, place, suite, names, config=config)
-    with contain(None) if contain else nullcontext():
+    with kept_away(contain):
         # Graders run here too: over the baselines' captured runs.
         decided = decide_place(store, place, suite, graders, decided_at=now, decided_by=decided_by, note=note)
     record_place(store, place, suite, names, created_at=now)

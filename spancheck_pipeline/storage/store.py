@@ -37,6 +37,7 @@ from spancheck_pipeline.errors import (
     UsageError,
 )
 from spancheck_pipeline.evidence.canonical import CONTRACT, canonical_json, digest
+from spancheck_pipeline.storage.journal_lines import sync_folder
 from spancheck_pipeline.storage.tables import Row, Table
 
 FILE = "part-0.parquet"
@@ -147,6 +148,16 @@ class StoredFile:
     def run_id(self) -> str:
         """The captured run that the content belongs to; empty for a cases snapshot made before a capture."""
         return self.metadata.get("run_id", "")
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What the content was made from: digests by name, and whatever else is its identity."""
+        return dict(json.loads(self.metadata["inputs"]))
+
+    @property
+    def grader_spec(self) -> dict[str, Any]:
+        """The whole spec that made a score file."""
+        return dict(json.loads(self.metadata["grader_spec"]))
 
     def document(self) -> Any:
         """Return the JSON document that stands in the file's metadata (manifest, scorecard, decision)."""
@@ -396,7 +407,7 @@ class Store:
         with open(source, "rb") as handle:  # noqa: PTH123 - fsspec hands out plain paths
             os.fsync(handle.fileno())
         os.replace(source, target)  # noqa: PTH105 - as above
-        _sync_folder(folder)
+        sync_folder(Path(folder))
 
     def _history_folder(self, place: Place, table: Table, grader: str | None) -> str:
         return f"{self.root}/_history/{place.folder(table.name, grader)}"
@@ -485,14 +496,6 @@ def _row_bytes(row: Row) -> bytes:
 
 def _dated(row: Row) -> Row:
     return {key: item.isoformat() if isinstance(item, dt.datetime) else item for key, item in row.items()}
-
-
-def _sync_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _unreadable(path: str, error: Exception) -> StorageError:

@@ -50,6 +50,11 @@ def decide(store: Store, suite, who: str = "x"):
     return decide_place(store, PLACE, suite.suite, suite.graders, decided_at=AT, decided_by=who)
 
 
+def score_all(store: Store, suite) -> None:
+    for grader in suite.graders:
+        score_place(store, PLACE, grader)
+
+
 def test_a_place_goes_from_cases_to_audit_log(project):
     suite = loaded(project)
     store = Store(project.storage)
@@ -96,8 +101,7 @@ def test_a_captured_place_does_not_even_load_its_target(project):
 def test_deciding_on_scores_of_another_capture_is_refused(project):
     store = capture(project)
     suite = loaded(project)
-    for grader in suite.graders:
-        score_place(store, PLACE, grader)
+    score_all(store, suite)
     capture(project, mode="recapture")
 
     with pytest.raises(MissingDataError, match=r"citation_accuracy \(scored another capture or other labels\)"):
@@ -111,8 +115,7 @@ def test_deciding_on_scores_of_another_capture_is_refused(project):
 def test_deciding_on_a_scorecard_of_other_scores_or_with_another_grader_is_refused(project):
     store = capture(project)
     suite = loaded(project)
-    for grader in suite.graders:
-        score_place(store, PLACE, grader)
+    score_all(store, suite)
     decide(store, suite)
     project.write_suite(graders=', notice: {use: contains, substr: "notice"}')
     with_notice = loaded(project)
@@ -129,12 +132,10 @@ def test_recording_a_decision_about_other_scores_is_refused(project):
     store = capture(project)
     suite = loaded(project)
     names = [grader.name for grader in suite.graders]
-    for grader in suite.graders:
-        score_place(store, PLACE, grader)
+    score_all(store, suite)
     decide(store, suite)
     capture(project, mode="recapture")
-    for grader in suite.graders:
-        score_place(store, PLACE, grader)
+    score_all(store, suite)
 
     with pytest.raises(MissingDataError, match="the decision rests on other scores"):
         record_place(store, PLACE, suite.suite, names, created_at=AT)
@@ -146,8 +147,7 @@ def test_a_score_file_that_does_not_follow_the_capture_is_never_recorded(project
     store = capture(project)
     suite = loaded(project)
     names = [grader.name for grader in suite.graders]
-    for grader in suite.graders:
-        score_place(store, PLACE, grader)
+    score_all(store, suite)
     decide(store, suite)
     path = store.path(PLACE, SCORES, "no_pii")
     table, metadata = pq.read_table(path, partitioning=None), pq.read_metadata(path).metadata
@@ -162,8 +162,7 @@ def test_the_record_shows_the_findings_of_the_actual_grading(project):
     store = capture(project)
     suite = loaded(project)
     names = [grader.name for grader in suite.graders]
-    for grader in suite.graders:
-        score_place(store, PLACE, grader)
+    score_all(store, suite)
     decide(store, suite)
     record_place(store, PLACE, suite.suite, names, created_at=AT)
 
@@ -183,8 +182,7 @@ def test_the_record_shows_the_findings_of_the_actual_grading(project):
 def test_a_decision_of_the_same_on_the_same_is_no_new_revision(project):
     store = capture(project)
     suite = loaded(project)
-    for grader in suite.graders:
-        score_place(store, PLACE, grader)
+    score_all(store, suite)
 
     for who in ("first", "second"):
         decide(store, suite, who)
