@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PLACEHOLDER = re.compile(r"\{(input|history)\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
+HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
 _QUOTED = 500
 """Characters of a refusal's body that a row's error text quotes."""
 
@@ -81,7 +81,7 @@ class HttpCaller:
             async with self._client.stream(
                 self._settings.method, self._settings.url, **self._question(case)
             ) as response:
-                body = await _read(response)
+                body = await read_body(response)
         except (httpx.TransportError, httpx.DecodingError, httpx.TooManyRedirects) as error:
             raise ConnectionFailedError(error) from None
         if not response.is_success:
@@ -120,7 +120,12 @@ class HttpCaller:
         return text[:_QUOTED]
 
 
-async def _read(response: httpx.Response) -> bytes:
+async def read_body(response: httpx.Response) -> bytes:
+    """Return all of a response.
+
+    Raises:
+        OutputTooLargeError: when it is larger than an output may be.
+    """
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -163,7 +168,7 @@ def resolve_headers(headers: dict[str, str]) -> tuple[dict[str, str], tuple[str,
         )
     resolved = {key: _VARIABLE.sub(lambda match: os.environ[match[1]], value) for key, value in headers.items()}
     for key, value in resolved.items():
-        if not _HEADER_NAME.fullmatch(key) or not _HEADER_VALUE.fullmatch(value):
+        if not _HEADER_NAME.fullmatch(key) or not HEADER_VALUE.fullmatch(value):
             raise TargetError(
                 f"target.http.headers: {key[:80]!r} holds a line break or a character that HTTP headers cannot carry"
             )
