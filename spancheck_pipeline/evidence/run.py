@@ -310,7 +310,7 @@ class TargetFacts(BaseModel):
 
     model_config = _FROZEN
 
-    kind: Literal["callable", "http", "command", "recorded"]
+    kind: Literal["callable", "http", "command", "recorded", "judge"]
     reference: str
     """What the suite names: ``myapp.rag:answer``, a URL without its query, a program's name, a file's name."""
     version: str | None = None

@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 from spancheck_pipeline.evidence.canonical import canonical_json, digest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output
+from spancheck_pipeline.evidence.verdict import NO_VERDICTS, Verdicts
 from spancheck_pipeline.grading.score import GradeResult, Outcome, Score
 
 
@@ -29,6 +30,8 @@ class Evidence:
     output: Output
     row: CapturedRow
     """The captured row: latency, attempts, epoch."""
+    verdicts: Verdicts = NO_VERDICTS
+    """What judges were asked about this and other outputs, and replied."""
 
 
 @runtime_checkable

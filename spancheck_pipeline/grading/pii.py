@@ -35,6 +35,7 @@ from spancheck_pipeline.grading.pii_patterns import (
     OTHER_CUES,
     PASSPORT,
     PHONE_CUES,
+    SPACELESS,
     US_PHONE,
     VERSION_CUES,
     compiled,
@@ -98,14 +99,19 @@ def _all(text: str) -> Iterator[Pii]:
     yield from _emails(text)
     yield from _ibans(text)
     yield from _addresses(text)
-    yield from (Pii("date_of_birth", *match.span()) for match in BIRTH.finditer(text))
+    yield from (Pii("date_of_birth", *match.span(1)) for match in BIRTH.finditer(text))
     yield from (Pii("home_address", *match.span(1)) for match in HOME.finditer(text))
-    yield from (Pii("passport", *match.span(1)) for match in PASSPORT.finditer(text))
+    yield from (Pii("passport", *match.span(2)) for match in PASSPORT.finditer(text) if _has_digits(match.group(2)))
     for kind in _kinds():
         yield from kind.find(text)
     for match in NUMBER.finditer(text):
         if kind_name := _number_kind(text, *match.span()):
             yield Pii(kind_name, *match.span())
+
+
+def _has_digits(value: str) -> bool:
+    """Whether a token has the digits of a document's number, which a word after "passport" has not."""
+    return sum(character.isdigit() for character in value) >= 3  # noqa: PLR2004 - the fewest that are seen
 
 
 def _emails(text: str) -> Iterator[Pii]:
@@ -274,14 +280,14 @@ def _kind(name: str, *, module: str, strong: str = "", weak: str = "", cues: tup
         name=name,
         strong=_edged(strong) if strong else None,
         weak=_edged(weak) if weak else None,
-        cues=compiled(rf"(?i)(?:^|[^\pL])(?:{words})(?:$|[^\pL])") if words else None,
-        is_valid=validator.is_valid,
+        cues=compiled(rf"(?i)(?:^|[^\pL]|[{SPACELESS}])(?:{words})(?:$|[^\pL]|[{SPACELESS}])") if words else None,
+        # Some validators do not know that people write their number with spaces.
+        is_valid=lambda value: validator.is_valid(value) or validator.is_valid(value.replace(" ", "")),
     )
 
 
 def _edged(pattern: str) -> Any:
-    spaceless = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
-    return compiled(rf"(?:^|[^\pL\pN._/-]|[{spaceless}])({pattern})(?:$|[^\pL\pN_/-]|[{spaceless}])")
+    return compiled(rf"(?:^|[^\pL\pN._/-]|[{SPACELESS}])({pattern})(?:$|[^\pL\pN_/-]|[{SPACELESS}])")
 
 
 KINDS: Final = frozenset(

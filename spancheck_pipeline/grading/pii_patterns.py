@@ -39,10 +39,14 @@ CARD_PLAN = compiled(
 CARD_GROUPS = compiled(r"\d{4}([ -])\d{4}[ -]\d{4}[ -]\d{1,7}|\d{4}[ -]\d{6}[ -]\d{4,5}")
 
 
-def _cued(names: str, after: str = "", *, before: str = r"(?i)(?:^|[^\pL])") -> Any:
-    """Compile the cues of some lists of ``pii_cues.toml``, and what must follow them."""
-    words = [cue for name in names.split() for cue in data_file("pii_cues")[name]]
-    return compiled(f"{before}(?:{'|'.join(words)}){after}")
+SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
+_LEFT = rf"(?i)(?:^|[^\pL]|[{SPACELESS}])"
+"""What stands before a cue: no letter, or one of a script that puts no space between words."""
+
+
+def _cued(name: str, after: str = "", end: str = "") -> Any:
+    """Compile the cues of a list of ``pii_cues.toml`` with what must follow them (both are group 1), and its end."""
+    return compiled(rf"{_LEFT}((?:{'|'.join(data_file('pii_cues')[name])}){after}){end}")
 
 
 def _cues(name: str) -> Any:
@@ -67,18 +71,18 @@ HOME = _cued(
     "home",
     rf" (?:[\pL\d.,'-]+ ){{0,6}}?(?:{_NUMBER_OF},? (?:[\pL.'-]+ ){{0,4}}?(?:{_STREET})|"
     rf"{_NUMBER_OF},? (?:{_STREET_BEFORE})(?: [\pL.'-]+){{1,3}}|"
-    rf"(?:{_STREET}) {_NUMBER_OF}|(?:{_STREET_BEFORE}) (?:[\pL.'-]+,? ){{1,4}}?{_NUMBER_OF}))(?:$|[^\pL\d])",
-    before="(?i)(",
+    rf"(?:{_STREET}) {_NUMBER_OF}|(?:{_STREET_BEFORE}) (?:[\pL.'-]+,? ){{1,4}}?{_NUMBER_OF})",
+    end=r"(?:$|[^\pL\d])",
 )
+_IS = r"(?:is |ist |est |es |è |é |[は은는] ?)?"
+_DAY_FIRST = r"\d{1,4}[./年년-]\s?\d{1,2}[./月월-]\s?\d{1,4}[日일]?|\d{1,2}\.? \pL{3,12}\.? \d{4}"
 BIRTH = _cued(
     "birth",
-    r"\W{0,4}(?:is |ist |est |es |è |é )?"
-    r"(?:\d{1,4}[./年년-]\s?\d{1,2}[./月월-]\s?\d{1,4}[日일]?|\d{1,2}\.? \pL{3,12}\.? \d{4}|\pL{3,12} \d{1,2},? \d{4})",
-    before="(?i)",
+    # A month's name must not be the rest of the cue's own word: something stands between them.
+    rf"(?:[^\pL\pN]{{0,4}}{_IS}(?:{_DAY_FIRST})|[^\pL\pN]{{1,4}}{_IS}\pL{{3,12}} \d{{1,2}},? \d{{4}})",
 )
 PASSPORT = _cued(
     "passport",
     r"[\s:]*(?:no\.?|nr\.?|number|nummer|num[eé]ro|número|n[°ºo]\.?|号码|番号|번호)?[\s:]*(?:is |ist )?"
-    r"([A-Z]{0,2}\d{6,9}[A-Z]?)\b",
-    before="(?i)",
+    r"([A-Z]{0,2}\d{6,9}[A-Z]?|[A-Z][A-Z\d]{7,8})\b",
 )

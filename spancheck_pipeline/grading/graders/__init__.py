@@ -24,9 +24,12 @@ from spancheck_pipeline.grading.graders.criteria import Criteria
 from spancheck_pipeline.grading.graders.expected_contains import ExpectedContains
 from spancheck_pipeline.grading.graders.groundedness import Groundedness
 from spancheck_pipeline.grading.graders.latency import Latency
+from spancheck_pipeline.grading.graders.llm_judge import LlmJudge, ProvidedJudge
 from spancheck_pipeline.grading.graders.no_pii import NoPii
 from spancheck_pipeline.grading.graders.regex_match import RegexMatch
 from spancheck_pipeline.grading.graders.retrieval import Retrieval
+from spancheck_pipeline.grading.judge import Judge
+from spancheck_pipeline.grading.judge_provider import Provider, judge_of_provider
 
 SHIPPED: Final = (
     Completion,
@@ -42,6 +45,7 @@ SHIPPED: Final = (
     NotContains,
     RegexMatch,
     ExpectedContains,
+    LlmJudge,
 )
 
 MEASUREMENTS: Final[Mapping[str, type]] = MappingProxyType(
@@ -56,12 +60,14 @@ def build_grader(
     *,
     load: Callable[[str], Any] | None = None,
     prices: Prices | None = None,
+    judges: Mapping[str, Judge] | None = None,
 ) -> Grader:
     """Return the grader that a suite calls ``name``.
 
     ``settings["use"]`` names another measurement than ``name``, or ``module:attribute``, which ``load`` resolves: a
     grader, a plain function, or a class or factory that is called with the other settings. ``prices`` is the suite's
-    price list; a ``cost`` grader without its own takes it.
+    price list; a ``cost`` grader without its own takes it. ``judges`` are those that the project declares; None: the
+    settings are a spec's, which holds a judge whole.
 
     Raises:
         GraderSettingsError: (a ``ValueError``) naming every wrong setting and the nearest valid one.
@@ -69,7 +75,7 @@ def build_grader(
     known = dict(settings)
     if prices and "prices" not in known and MEASUREMENTS.get(known.get("use", name)) is Cost:
         known["prices"] = {model: price.model_dump() for model, price in prices.items()}
-    return _settings.build(MEASUREMENTS, name, known, load=load)
+    return _settings.build(MEASUREMENTS, name, known, load=load, judges=judges)
 
 
 def build_graders(
@@ -77,6 +83,7 @@ def build_graders(
     *,
     load: Callable[[str], Any] | None = None,
     prices: Prices | None = None,
+    judges: Mapping[str, Judge] | None = None,
 ) -> tuple[Grader, ...]:
     """Return all graders of a suite, in its order; ``completion`` is put first where the suite does not name it.
 
@@ -88,7 +95,7 @@ def build_graders(
     problems: list[SettingProblem] = []
     for name, settings in wanted.items():
         try:
-            built.append(build_grader(name, settings or {}, load=load, prices=prices))
+            built.append(build_grader(name, settings or {}, load=load, prices=prices, judges=judges))
         except GraderSettingsError as error:
             problems += error.problems
     if problems:
@@ -163,7 +170,22 @@ def citation_accuracy(  # noqa: PLR0917 - an earlier public signature
     )
 
 
+def llm_judge(
+    provider: Provider | None = None,
+    prompt_version: str = "entailment_v1",
+    threshold: float = 0.5,
+    model: str | None = None,
+    name: str = "llm_judge",
+) -> ProvidedJudge:
+    """Return a grader that passes when a judge says that the passages carry the answer.
+
+    ``provider`` takes the whole question and returns the reply's text; without one the stub answers, which is no judge.
+    """
+    judge = judge_of_provider(name, provider, prompt_version, model, threshold)
+    return ProvidedJudge(judge=judge, name=name, provider=provider)
+
+
 __all__ = [
     "MEASUREMENTS", "SHIPPED", "abstention_correct", "build_grader", "build_graders", "citation_accuracy", "contains",
-    "default_graders", "expected_contains", "groundedness", "max_latency", "no_pii", "regex_match",
+    "default_graders", "expected_contains", "groundedness", "llm_judge", "max_latency", "no_pii", "regex_match",
 ]  # fmt: skip

@@ -9,15 +9,18 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
+from spancheck_pipeline.evidence.case import Criterion
 from spancheck_pipeline.evidence.dates import DateOrder
-from spancheck_pipeline.grading.criteria import check
+from spancheck_pipeline.evidence.packet import faithful_packet
+from spancheck_pipeline.grading.asking import Asking, JudgedGrader, needs
+from spancheck_pipeline.grading.criteria import Held, check
 from spancheck_pipeline.grading.grader import Evidence
+from spancheck_pipeline.grading.judge import Judge, open_code
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
-from spancheck_pipeline.grading.shipped import ShippedGrader
 
 
 @dataclass(frozen=True)
-class Criteria(ShippedGrader):
+class Criteria(JudgedGrader):
     """Pass when every criterion of the case holds. A criterion holds or it does not: there is no threshold."""
 
     measurement: ClassVar[str] = "criteria"
@@ -29,15 +32,24 @@ class Criteria(ShippedGrader):
     other_order: bool = False
     """Whether a date that names no day in this order may be read in the other one; the finding says so."""
 
-    def grade(self, evidence: Evidence) -> Score:
+    judge: Judge | None = None
+    """Decides the criteria of type ``faithful``; None: they are unmeasured."""
+
+    def __post_init__(self) -> None:
+        needs(self.judge, "judge", "faithful")
+
+    def judge_asked(self) -> Judge | None:
+        """Return the judge that ``faithful`` criteria are left to."""
+        return self.judge
+
+    def score(self, evidence: Evidence, asking: Asking | None) -> Score:
         """Return one finding a criterion; the value is the share that held of those that could be checked."""
         criteria = evidence.case.criteria
         if not criteria:
             return Score.not_applicable("no_criteria", "The case has no criteria.")
-        answer = evidence.output.answer
         findings = []
         for criterion in criteria:
-            held = check(criterion, answer, date_order=self.date_order, other_order=self.other_order)
+            held = self._held(criterion, evidence, asking)
             start, end = held.span or (None, None)
             findings.append(
                 Finding(
@@ -53,6 +65,23 @@ class Criteria(ShippedGrader):
             )
         return _score(tuple(findings))
 
+    def _held(self, criterion: Criterion, evidence: Evidence, asking: Asking | None) -> Held:
+        answer = evidence.output.answer
+        if criterion.type == "faithful" and asking is not None:
+            return (
+                _judged(criterion, evidence, asking) if answer.strip() else Held.no("no_answer", "There is no answer.")
+            )
+        return check(criterion, answer, date_order=self.date_order, other_order=self.other_order)
+
+
+def _judged(criterion: Criterion, evidence: Evidence, asking: Asking) -> Held:
+    """Return what a judge says of a criterion. It sees the known passages and the retrieved ones."""
+    passages = [context.text or "" for context in (*evidence.case.contexts, *evidence.output.contexts)]
+    opinion = asking.opinion(faithful_packet(criterion, evidence.output.answer, passages))
+    if opinion.supported is None:
+        return Held.unmeasured(opinion.reason_code, opinion.reason)
+    return Held.yes(opinion.reason) if opinion.supported else Held.no("does_not_hold", opinion.reason)
+
 
 def _score(findings: tuple[Finding, ...]) -> Score:
     n = Counter(finding.outcome for finding in findings)
@@ -60,7 +89,8 @@ def _score(findings: tuple[Finding, ...]) -> Score:
     left = f"; {n_open} could not be checked" if n_open else ""
     reason = f"{n_held} of {n_held + n_failed} criteria held{left}."
     if n_open and not n_failed:
-        return Score.unmeasured("criteria_unmeasured", reason, findings=findings)
+        codes = (finding.grade or "" for finding in findings if finding.outcome is Outcome.UNMEASURED)
+        return Score.unmeasured(open_code(codes, "criteria_unmeasured"), reason, findings=findings)
     value = n_held / (n_held + n_failed)
     code = "criteria_failed" if n_failed else "ok"
     return Score.judged(not n_failed, value, reason=reason, reason_code=code, findings=findings)

@@ -32,7 +32,8 @@ class Latency(ShippedGrader):
         """Return pass or fail, or unmeasured where nobody took the time."""
         taken = evidence.row.latency_ms
         if taken is None:
-            return Score.unmeasured("no_latency", "No latency was recorded for this answer.")
+            reason = "No latency was recorded for this answer; a file of answers may state it (latency_ms)."
+            return Score.unmeasured("no_latency", reason)
         passed = taken <= self.max_ms
         reason = f"The answer took {taken:.0f} ms; at most {self.max_ms:g} ms are allowed."
         return Score.judged(passed, float(passed), reason=reason, reason_code="ok" if passed else "too_slow")

@@ -5,7 +5,8 @@ What counts as personal data, and how it is found, lives in ``grading/pii.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -26,7 +27,11 @@ class NoPii(ShippedGrader):
     """Pass when no personal data stands in the answer, but for what the suite allows."""
 
     measurement: ClassVar[str] = "no_pii"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
+    shorthands: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "detector": {"presidio": "spancheck_pipeline.clients.presidio:PresidioDetector"}
+    }
+    """Setting → word → the class that it stands for, which the builder of a suite's graders loads and calls."""
 
     name: str = "no_pii"
     allow: tuple[str, ...] = ()
@@ -36,7 +41,8 @@ class NoPii(ShippedGrader):
     kinds: tuple[str, ...] = ()
     """Kinds that are looked for; empty: all."""
     detector: Detector | None = None
-    """A further detector, whose finds are added."""
+    """A further detector, whose finds are added where none of our own stands; in a suite file ``presidio``, or
+    ``module:attribute``."""
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.kinds) - KINDS) if self.detector is None else []
@@ -68,14 +74,14 @@ class NoPii(ShippedGrader):
         return Score.judged(passed=False, value=0.0, reason=reason, reason_code="pii_found", findings=findings)
 
     def _find(self, text: str) -> list[Pii]:
-        found = list(find_pii(text))
-        if self.detector is not None:
-            taken = {(item.start, item.end) for item in found}
-            more = (Pii(str(kind), int(start), int(end)) for kind, start, end in self.detector(text))
-            found += [item for item in more if (item.start, item.end) not in taken]
-        return sorted(
-            (item for item in found if not self.kinds or item.kind in self.kinds), key=lambda item: item.start
-        )
+        found = [item for item in find_pii(text) if self._is_wanted(item)]
+        if self.detector is None:
+            return found
+        more = (Pii(str(kind), int(start), int(end)) for kind, start, end in self.detector(text))
+        return _with_more(found, filter(self._is_wanted, more))
+
+    def _is_wanted(self, item: Pii) -> bool:
+        return not self.kinds or item.kind in self.kinds
 
     def _is_allowed(self, value: str) -> bool:
         plain = _plain(value)
@@ -112,6 +118,22 @@ class NoPii(ShippedGrader):
             answer_start=item.start,
             answer_end=item.end,
         )
+
+
+def _with_more(own: Sequence[Pii], more: Iterable[Pii]) -> list[Pii]:
+    """Return finds in order, with those of a further detector that overlap none of them and not one another."""
+    starts = [item.start for item in own]
+    kept: list[Pii] = []
+    for item in sorted(more, key=_place):
+        at = bisect_right(starts, item.start)
+        beside = [*own[max(0, at - 1) : at + 1], *kept[-1:]]
+        if item.start < item.end and all(item.start >= other.end or item.end <= other.start for other in beside):
+            kept.append(item)
+    return sorted([*own, *kept], key=_place)
+
+
+def _place(item: Pii) -> tuple[int, int, str]:
+    return item.start, -item.end, item.kind
 
 
 def _stands_in(value: str, text: str) -> bool:

@@ -105,7 +105,7 @@ class Retrieval(ShippedGrader):
         contexts = evidence.output.contexts
         retrieved = retrieved_sources(contexts, needed)
         if contexts and not retrieved:
-            return Score.unmeasured("no_source_ids", "No retrieved passage says which source it is from.")
+            return Score.unmeasured("no_source_ids", "No retrieved passage says which source it is from (source_id).")
         measures = ranking(retrieved, needed, self.k)
         value = float(getattr(measures, self.metric))
         passed = value >= self.threshold
