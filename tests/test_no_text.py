@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from scenario import Project
 from spancheck_pipeline.cli.main import main
 from spancheck_pipeline.evidence.run import Manifest
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, SCORES, TABLES
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, JUDGE_VERDICTS, SCORES, TABLES
 
 WORD = "zebrafish"
 """Part of every text below; each has a number of its own."""
@@ -66,14 +68,54 @@ def case(number: int) -> dict[str, Any]:
         ],
     }  # fmt: skip
 
+JUDGE = f"""
+    import logging
+
+
+    def ask(system, user):
+        print(user)
+        logging.getLogger("judge").error(user)
+        if "statement" in user:
+            raise ValueError(user)
+        return {{"label": "supported", "reason": "{WORD} 31 reason", "model": "{WORD} 32 as a model"}}
+"""
+PROGRAM = """
+    import os, sys
+
+    asked = sys.stdin.read()
+    print(os.environ["JUDGE_KEY"], asked, sys.argv, file=sys.stderr)
+    sys.exit(3)
+"""
+SECRET = "kolibri-9b1f"
+"""The key of a judge that is a program. It stands nowhere at all."""
+JUDGES = """
+contract: 1
+judges:
+  loud: {callable: "judge.py:ask", retries: 0}
+  strict: {callable: "judge.py:ask", retries: 0, prompt: faithful_v1}
+  program:
+    command: {argv: [PYTHON, PROGRAM, "{system}"], billing: api, key_env: JUDGE_KEY}
+    retries: 0
+"""
+
 
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Project:
     project = Project(tmp_path, target=TARGET)
+    datasets = project.suite_folder.parent
+    (datasets / "judge.py").write_text(textwrap.dedent(JUDGE))
+    (datasets / "program.py").write_text(textwrap.dedent(PROGRAM))
+    judges = JUDGES.replace("PYTHON", json.dumps(sys.executable)).replace(
+        "PROGRAM", json.dumps(str(datasets / "program.py"))
+    )
+    (datasets / "judges.yaml").write_text(judges)
+    monkeypatch.setenv("JUDGE_KEY", SECRET)
     (project.suite_folder / "mine.py").write_text("\n".join(line[4:] for line in GRADER.splitlines()))
     project.write_cases([case(number) for number in range(4)])
     project.write_suite(
-        graders=', criteria: {}, expected_contains: {}, loud: {use: "mine.py:loud"}', more="epochs: 2\n"
+        graders=', criteria: {judge: strict}, expected_contains: {}, loud: {use: "mine.py:loud"}, '
+        "whole: {use: llm_judge, judge: loud}, again: {use: llm_judge, judge: program}",
+        more="epochs: 2\n",
     )
     for name, value in project.environ.items():
         monkeypatch.setenv(name, value)
@@ -84,6 +126,11 @@ def project(tmp_path, monkeypatch) -> Project:
 def spancheck(*arguments: str) -> None:
     with pytest.raises(SystemExit):
         main(list(arguments))
+
+
+def holding(word: str, folder: Path) -> list[Path]:
+    """Return the files that hold a word."""
+    return [path for path in folder.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
 
 
 def test_no_text_of_a_case_an_answer_or_a_criterion_stands_in_any_summary(project, capfd):
@@ -97,19 +144,19 @@ def test_no_text_of_a_case_an_answer_or_a_criterion_stands_in_any_summary(projec
     shown = capfd.readouterr()
     assert "gate: FAIL" in shown.out
     assert WORD not in shown.out + shown.err
+    assert SECRET not in shown.out + shown.err
     for name in ("junit.xml", "gate.md"):
         assert WORD not in (folder / name).read_text(encoding="utf-8"), name
-    for path in (folder / "dagster_home").rglob("*"):
-        if path.suffix == ".db":
-            assert WORD not in "\n".join(sqlite3.connect(path).iterdump()), path
-        elif path.is_file():
-            assert WORD.encode() not in path.read_bytes(), path
+    assert [path for path in holding(WORD, folder / "dagster_home") if path.suffix != ".db"] == []
+    for path in (folder / "dagster_home").rglob("*.db"):
+        assert WORD not in "\n".join(sqlite3.connect(path).iterdump()), path
     for table in TABLES.values():
         if not table.contains_text and store.exists(place, table):
             assert WORD not in json.dumps(list(store.open(place, table).rows()), default=str), table.name
             assert WORD not in json.dumps({k: str(v) for k, v in store.open(place, table).metadata.items()}), table.name
+    assert holding(SECRET, folder) == []
     # The texts are where they belong, so that their absence elsewhere says something.
-    for table, grader in ((CASES, None), (CAPTURED_RUN, None), (SCORES, "criteria")):
+    for table, grader in ((CASES, None), (CAPTURED_RUN, None), (JUDGE_VERDICTS, None), (SCORES, "criteria")):
         file = store.open(place, table, grader)
         if table is not SCORES:
             assert WORD in json.dumps(list(file.rows()), default=str)
@@ -125,5 +172,10 @@ def test_a_manifest_keeps_names_and_no_text_that_a_target_gives_for_one(project)
     assert manifest.versions == {"other": ("(unreadable version)",)}
     assert manifest.criteria == dict.fromkeys(["day", "field", "judged", "region", "text"], 4)
     assert set(manifest.graders) >= {"criteria", "completion", "loud"}
-    assert manifest.graders["criteria"]["settings"] == {"date_order": "month_first", "other_order": False}
+    settings = manifest.graders["criteria"]["settings"]
+    assert {name: settings[name] for name in ("date_order", "other_order")} == {
+        "date_order": "month_first",
+        "other_order": False,
+    }
+    assert settings["judge"]["name"] == "strict"
     assert (manifest.cost_usd, manifest.n_unpriced) == (None, 6)

@@ -7,11 +7,13 @@ the pairs say lives in ``decision/comparison.py``; the gate that reads it is app
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from spancheck_pipeline.api.facts import Evidence, row_facts, score_facts, score_facts_of, stored_score_facts
+from spancheck_pipeline.api.judging import unstable_cases, verdicts_at, verdicts_digest
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, ComparisonDocument, RunIdentity, compare
 from spancheck_pipeline.decision.facts import ScoreFacts
@@ -25,6 +27,7 @@ from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import Manifest, Prices
 from spancheck_pipeline.grading.evaluate import grade_rows
 from spancheck_pipeline.grading.grader import Grader, spec_of
+from spancheck_pipeline.grading.judge import MISSING
 from spancheck_pipeline.storage.promotions import promotions, read_promotion, record_promotion
 from spancheck_pipeline.storage.store import Night, Place, Store, StoredFile
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, SCORES, captured_from_row
@@ -76,7 +79,7 @@ def compare_place(
     }
     if not found:
         return ()
-    candidate = _Candidate.of(store, place, suite, evidence)
+    candidate = _Candidate.of(store, place, suite, evidence, unstable_cases(store, place, graders))
     made: dict[str, ComparisonDocument] = {}
     documents = []
     for kind, promotion in found.items():
@@ -101,10 +104,12 @@ class _Candidate(NamedTuple):
     digests: Mapping[str, str]
 
     @classmethod
-    def of(cls, store: Store, place: Place, suite: Suite, evidence: Evidence) -> _Candidate:
+    def of(
+        cls, store: Store, place: Place, suite: Suite, evidence: Evidence, unstable: Mapping[str, Collection[str]]
+    ) -> _Candidate:
         cases = {case.id: case for case in read_snapshot(store, place)}
         run = _side(evidence.cases, evidence.captured, suite.prices, list(score_facts(evidence)))
-        return cls(cases, run, evidence.digests())
+        return cls(cases, replace(run, unstable_cases=unstable), evidence.digests())
 
 
 def _compared(
@@ -122,12 +127,17 @@ def _compared(
             for case_id, case in baseline.cases.items()
             if case_id in candidate.cases and candidate.cases[case_id].question_digest == case.question_digest
         }
-        scores = _on_todays_terms(store, night, captured, graders, shared)
+        scores, missing = _on_todays_terms(store, night, captured, graders, shared)
     except StorageError as error:
         return _unreadable(suite, candidate.run, promotion, str(error), inputs)
     return compare(
         candidate.run,
-        replace(baseline, scores=scores),
+        replace(
+            baseline,
+            scores=scores,
+            missing_verdicts=missing,
+            unstable_cases=unstable_cases(store, night, graders),
+        ),
         suite=suite.name,
         graders=[grader.name for grader in graders],
         inputs=inputs,
@@ -154,13 +164,16 @@ def _side(cases: StoredFile, captured: StoredFile, prices: Prices, scores: Seque
 
 def _on_todays_terms(
     store: Store, night: Night, captured: StoredFile, graders: Sequence[Grader], shared: Mapping[str, Case]
-) -> list[ScoreFacts]:
-    """Return the scores of a baseline's shared cases under today's graders and labels.
+) -> tuple[list[ScoreFacts], dict[str, int]]:
+    """Return the scores of a baseline's shared cases under today's graders and labels, and verdicts that are missing.
 
-    A stored score of the same outputs, grader spec and labels is what grading again would give, so it is read.
+    A stored score of the same outputs, grader spec and labels is what grading again would give, so it is read. What was
+    never asked of a judge is counted by grader: nobody is asked now.
     """
     labels = {case_id: case.label_digest for case_id, case in shared.items()}
     scores: list[ScoreFacts] = []
+    missing: Counter[str] = Counter()
+    verdicts = verdicts_at(store, night, graders)
     for grader in graders:
         known = {}
         if file := _same_make(store, night, captured, grader):
@@ -170,8 +183,10 @@ def _on_todays_terms(
         wanted = {key for key in keys if key[0] in shared} - known.keys()
         if wanted:
             rows = (captured_from_row(r) for r in captured.rows() if (r["case_id"], r["epoch"]) in wanted)
-            scores += (score_facts_of(grader.name, *graded) for graded in grade_rows(grader, shared, rows))
-    return scores
+            for graded in grade_rows(grader, shared, rows, verdicts=verdicts):
+                missing[grader.name] += graded.score.reason_code == MISSING
+                scores.append(score_facts_of(grader.name, *graded))
+    return scores, {name: n for name, n in missing.items() if n}
 
 
 def _same_make(store: Store, night: Night, captured: StoredFile, grader: Grader) -> StoredFile | None:
@@ -179,8 +194,9 @@ def _same_make(store: Store, night: Night, captured: StoredFile, grader: Grader)
         return None
     file = store.open(night, SCORES, grader.name)
     is_same = file.metadata["spec_digest"] == spec_of(grader).digest
-    made_from = file.inputs["captured_run"]
-    return file if is_same and made_from == captured.content_digest else None
+    inputs, verdicts = file.inputs, verdicts_digest(store, night)
+    is_same = is_same and inputs.get("judge_verdicts", verdicts) == verdicts
+    return file if is_same and inputs["captured_run"] == captured.content_digest else None
 
 
 def _unreadable(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,13 @@ from spancheck_pipeline.clients.target import load_callable
 from spancheck_pipeline.decision.suite import Suite, Target
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.evidence.case import Case, dataset_digest
-from spancheck_pipeline.grading.grader import as_grader, spec_of
+from spancheck_pipeline.evidence.run import CapturedRow
+from spancheck_pipeline.evidence.verdict import VerdictBook
+from spancheck_pipeline.grading.evaluate import packets_of
+from spancheck_pipeline.grading.grader import Evidence, Grader, as_grader, spec_of
 from spancheck_pipeline.grading.graders import default_graders
+from spancheck_pipeline.grading.graders.llm_judge import ProvidedJudge
+from spancheck_pipeline.grading.judge_provider import answered
 from spancheck_pipeline.storage.case_files import read_cases
 from spancheck_pipeline.storage.journal import FileJournal, JournalHeader, MemoryJournal, questions_digest
 
@@ -48,6 +53,8 @@ def evaluate(  # noqa: PLR0917 - the earlier library's signature
     Output``; one that takes two arguments also gets the history. It runs in worker threads. ``graders`` default to
     ``default_graders()``; ``on_case`` is called with each result, in order, when it is graded. ``retries`` come after
     the first attempt, ``backoff`` is the first wait in seconds, ``delay`` the seconds between two calls.
+
+    Judges that are functions (``llm_judge``) are asked after the capture and before the grading.
 
     With ``journal`` (a file), every finished call is stored durably, and an interrupted evaluation that is started
     again calls only for what is missing.
@@ -91,7 +98,8 @@ def evaluate(  # noqa: PLR0917 - the earlier library's signature
         header = store.header
     by_id = {case.id: case for case in asked}
     results: list[CaseResult] = []
-    for result in grade_cases(((by_id[row.case_id], row) for row in rows), checked):
+    verdicts = _verdicts(by_id, rows, checked)
+    for result in grade_cases(((by_id[row.case_id], row) for row in rows), checked, verdicts):
         results.append(result)
         if on_case is not None:
             on_case(result)
@@ -101,7 +109,21 @@ def evaluate(  # noqa: PLR0917 - the earlier library's signature
         manifest=manifest,
         specs={grader.name: spec_of(grader).as_dict() for grader in checked},
         graders=checked,
+        verdicts=verdicts,
     )
+
+
+def _verdicts(cases: Mapping[str, Case], rows: Sequence[CapturedRow], graders: Sequence[Grader]) -> VerdictBook:
+    """Ask the judges that are functions about every output, once a packet; grading reads what they replied."""
+    book = VerdictBook()
+    for grader in graders:
+        if not isinstance(grader, ProvidedJudge):
+            continue
+        for row in rows:
+            if row.output is not None:
+                evidence = Evidence(case=cases[row.case_id], output=row.output, row=row)
+                answered(packets_of(grader, evidence), grader.provider, book=book)
+    return book
 
 
 run_eval = evaluate

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from spancheck_pipeline.api.judging import verdicts_digest
 from spancheck_pipeline.api.scoring import score_inputs
-from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
+from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts, judge_names
 from spancheck_pipeline.errors import MissingDataError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output, Prices, Usage, cost_usd
@@ -44,6 +45,7 @@ def open_evidence(store: Store, place: Place, graders: Sequence[str]) -> Evidenc
     captured = store.open(place, CAPTURED_RUN)
     cases = store.open(place, CASES)
     expected = score_inputs(captured, cases)
+    verdicts = verdicts_digest(store, place)
     files: dict[str, StoredFile] = {}
     stale: list[str] = []
     for name in graders:
@@ -54,6 +56,8 @@ def open_evidence(store: Store, place: Place, graders: Sequence[str]) -> Evidenc
         made_from = file.inputs
         if any(made_from.get(key) != value for key, value in expected.items()):
             stale.append(f"{name} (scored another capture or other labels)")
+        elif made_from.get("judge_verdicts", verdicts) != verdicts:
+            stale.append(f"{name} (scored with other verdicts of its judges)")
     if stale:
         raise MissingDataError(f"{place}: scores are not up to date: {', '.join(stale)}; score the place again first")
     return Evidence(cases=cases, captured=captured, scores=files)
@@ -170,4 +174,5 @@ def grader_facts(name: str, file: StoredFile) -> GraderFacts:
         measurement=spec["measurement"],
         version=spec["version"],
         spec_digest=file.metadata["spec_digest"],
+        judges=judge_names(spec),
     )

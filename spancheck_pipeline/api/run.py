@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from spancheck_pipeline import __version__
 from spancheck_pipeline.api.facts import criteria_of, row_facts_of
-from spancheck_pipeline.decision.audit import AuditHead, AuditLog, AuditRecord, AuditScore, as_document
+from spancheck_pipeline.decision.audit import AuditHead, AuditRecord, AuditScore, as_document, log_of
+from spancheck_pipeline.decision.audit_chain import KEY_BYTES
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, ComparisonDocument
-from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
-from spancheck_pipeline.decision.figures import ScorecardDocument
+from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts, judge_names
+from spancheck_pipeline.decision.figures import JudgeFigures, ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
 from spancheck_pipeline.decision.scorecard import build_scorecard
 from spancheck_pipeline.decision.suite import GateSettings
@@ -28,6 +30,7 @@ from spancheck_pipeline.errors import ConfigError, ContractError, Problem, Usage
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Manifest, ModelPrice, Output, Prices, cost_usd, normalize
+from spancheck_pipeline.evidence.verdict import NO_VERDICTS, VerdictBook, Verdicts
 from spancheck_pipeline.grading.attribution import attribution_of
 from spancheck_pipeline.grading.evaluate import grade_row
 from spancheck_pipeline.grading.grader import Grader, as_grader, spec_of
@@ -103,12 +106,14 @@ class CaseResult:
         )
 
 
-def grade_cases(pairs: Iterable[tuple[Case, CapturedRow]], graders: Sequence[Grader]) -> Iterator[CaseResult]:
+def grade_cases(
+    pairs: Iterable[tuple[Case, CapturedRow]], graders: Sequence[Grader], verdicts: Verdicts = NO_VERDICTS
+) -> Iterator[CaseResult]:
     """Yield the result of each case and captured row, in order; each grader's spec is worked out once."""
     digests = [spec_of(grader).digest for grader in graders]
     for case, row in pairs:
         grades = [
-            _grade_of(grade_row(grader, case, row), grader, spec_digest)
+            _grade_of(grade_row(grader, case, row, verdicts=verdicts), grader, spec_digest)
             for grader, spec_digest in zip(graders, digests, strict=True)
         ]
         yield CaseResult.of(case, row, grades)
@@ -186,6 +191,9 @@ class Run:
         specs: Mapping[str, Mapping[str, Any]] | None = None,
         prices: Prices | None = None,
         graders: Sequence[Grader] = (),
+        judges: Iterable[JudgeFigures] = (),
+        redacted: Sequence[str] = (),
+        verdicts: VerdictBook = NO_VERDICTS,
     ) -> None:
         self.results = list(results)
         self.manifest = manifest
@@ -195,7 +203,13 @@ class Run:
         """Grader → the whole readable spec that made its grades."""
         self.graders = tuple(graders)
         """The graders themselves, where the run was graded in this process; empty for a run that was read."""
+        self.redacted = tuple(redacted)
+        """What the copy of an audit log that this run was read from leaves out; empty for a whole one."""
         self.prices: Prices = prices if prices is not None else (manifest.prices if manifest else {})
+        self.judges = tuple(judges)
+        """Where the judges of these graders stand, as its record says; one that is not here may not gate."""
+        self.verdicts = verdicts
+        """What judges replied about its outputs: grading again asks nobody."""
 
     def __iter__(self) -> Iterator[CaseResult]:
         return iter(self.results)
@@ -308,10 +322,12 @@ class Run:
                     measurement=str(self.specs.get(name, {}).get("measurement", name)),
                     version=facts[name].grader_version,
                     spec_digest=facts[name].spec_digest,
+                    judges=judge_names(self.specs.get(name, {})),
                 )
                 for name in names
             ],
             attributions=self._attributions(),
+            judges=self.judges,
         )
 
     def _attributions(self) -> Iterator[tuple[str, str]]:
@@ -344,9 +360,19 @@ class Run:
     # -- offline work -------------------------------------------------------------------------------------------
 
     def rescore(self, graders: Iterable[Any]) -> Run:
-        """Return a run of the same outputs under other graders. Nothing is called."""
+        """Return a run of the same outputs under other graders. Nothing is called.
+
+        Raises:
+            UsageError: for a run that was read from a redacted copy: its texts are not there.
+        """
+        if self.redacted:
+            raise UsageError(
+                f"the run {self.run_id} was read from a redacted copy (without {', '.join(self.redacted)}), which "
+                "cannot be graded again; its recorded grades stand"
+            )
         checked = distinct([as_grader(item) for item in graders])
-        results = grade_cases(((result.as_case(), result.captured()) for result in self.results), checked)
+        pairs = ((result.as_case(), result.captured()) for result in self.results)
+        results = grade_cases(pairs, checked, self.verdicts)
         specs = {grader.name: spec_of(grader).as_dict() for grader in checked}
         return Run(
             results,
@@ -356,6 +382,7 @@ class Run:
             specs=specs,
             prices=self.prices,
             graders=checked,
+            verdicts=self.verdicts,
         )
 
     def decide(self, settings: GateSettings, **facts: Any) -> GateDecision:
@@ -397,7 +424,8 @@ class Run:
             comparisons=tuple(comparisons),
             graders=self.specs,
         )
-        document = as_document(head, (self._record(result, prices) for result in self.results))
+        records = (self._record(result, prices) for result in self.results)
+        document = as_document(head, records, key=secrets.token_bytes(KEY_BYTES))
         if path is not None:
             write_document(document, Path(path))
         return document
@@ -450,21 +478,21 @@ def _from_document(document: Mapping[str, Any], name: str) -> Run:
         raise ContractError(name, found=f"schema_version {version}", known=CONTRACT)
     if document.get("contract") != CONTRACT:
         raise ContractError(name, found=document.get("contract"), known=CONTRACT)
-    log = _validated(document, name)
-    _check_whole(log, name)
-    return run_of_records(log, log.records)
+    head, records = _validated(document, name)
+    _check_whole(head, records, name)
+    return run_of_records(head, records)
 
 
-def _check_whole(log: AuditLog, name: str) -> None:
+def _check_whole(head: AuditHead, records: Sequence[AuditRecord], name: str) -> None:
     """Refuse a log whose records are not those that its summary counts: a part of a run would look like the run.
 
     Raises:
         ConfigError: naming both numbers, or the record that stands twice.
     """
-    keys = Counter(record.call.key for record in log.records)
+    keys = Counter(record.call.key for record in records)
     problems = [Problem(what=f"case {key[0]!r}, epoch {key[1]}, stands twice") for key, n in keys.items() if n > 1]
-    if len(log.records) != log.summary.n_rows:
-        what = f"holds {len(log.records)} records, and its summary counts {log.summary.n_rows}"
+    if len(records) != head.summary.n_rows:
+        what = f"holds {len(records)} records, and its summary counts {head.summary.n_rows}"
         problems.append(Problem(what=what, fix="export the whole log again"))
     if problems:
         raise ConfigError(name, problems)
@@ -481,15 +509,17 @@ def run_of_records(head: AuditHead, records: Iterable[AuditRecord]) -> Run:
         suite=head.suite,
         run_id=head.run_id,
         specs=head.graders,
+        judges=head.summary.judges.values(),
+        redacted=head.redacted,
     )
 
 
-def _validated(document: Mapping[str, Any], name: str) -> AuditLog:
+def _validated(document: Mapping[str, Any], name: str) -> tuple[AuditHead, tuple[AuditRecord, ...]]:
     from pydantic import ValidationError
 
     try:
-        log = AuditLog.model_validate(document)
-        for record in log.records:
+        head, records = log_of(document)
+        for record in records:
             for score in record.scores:
                 score.score()
     except ValidationError as error:
@@ -498,9 +528,11 @@ def _validated(document: Mapping[str, Any], name: str) -> AuditLog:
             for item in error.errors(include_input=False, include_url=False, include_context=False)
         ]
         raise ConfigError(name, problems) from None
+    except (KeyError, TypeError) as error:
+        raise ConfigError(name, [Problem(what=f"holds a record that is none ({type(error).__name__})")]) from None
     except ValueError as error:
         raise ConfigError(name, [Problem(what=f"holds a score that cannot be: {error}")]) from None
-    return log
+    return head, records
 
 
 def read_document(path: Path) -> Mapping[str, Any]:

@@ -1,4 +1,7 @@
-"""Scoring a captured place with one grader: rows in, scores out, in bounded memory; no target, no judge, no clock."""
+"""Scoring a captured place with one grader: rows in, scores out, in bounded memory; no target, no judge, no clock.
+
+Recorded verdicts are read (``judging.py``); nobody is asked.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from spancheck_pipeline.api.judging import needed_judges, verdicts_at, verdicts_digest
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.errors import CorruptFileError
 from spancheck_pipeline.grading.evaluate import grade_rows
 from spancheck_pipeline.grading.grader import Grader, spec_of
+from spancheck_pipeline.grading.judge import MISSING
 from spancheck_pipeline.storage.store import Place, Published, Store, StoredFile
 from spancheck_pipeline.storage.tables import (
     CAPTURED_RUN,
@@ -29,10 +34,14 @@ class Scored:
     grader: str
     outcomes: dict[str, int]
     """Rows by outcome, before epochs are reduced."""
+    n_missing_verdicts: int = 0
+    """Rows that are unmeasured because a judge was never asked about them."""
 
 
 def score_place(store: Store, place: Place, grader: Grader, *, batch_rows: int = 256) -> Scored:
     """Score every captured row of a place and publish the scores; the file names the grader's whole spec.
+
+    A grader that uses judges reads the recorded verdicts; what was never asked is unmeasured and counted.
 
     The same evidence and the same spec give the same file, byte for byte.
     """
@@ -40,17 +49,21 @@ def score_place(store: Store, place: Place, grader: Grader, *, batch_rows: int =
     snapshot = store.open(place, CASES)
     spec = spec_of(grader)
     outcomes: Counter[str] = Counter()
+    verdicts = verdicts_at(store, place, [grader])
+    n_missing = 0
     cases = {case.id: case for case in read_snapshot(store, place)}
 
     def rows() -> Iterator[Row]:
         calls = (captured_from_row(row) for row in captured.rows(batch_rows=batch_rows))
-        for case, row, score in grade_rows(grader, cases, calls):
+        nonlocal n_missing
+        for case, row, score in grade_rows(grader, cases, calls, verdicts=verdicts):
             if row.question_digest != case.question_digest:
                 raise CorruptFileError(
                     f"{snapshot.path}: asks case {case.id!r} another question than {captured.path} answers; repeat the "
                     "`spancheck import … --replace` that was cut off, or restore the snapshot"
                 )
             outcomes[score.outcome.value] += 1
+            n_missing += score.reason_code == MISSING
             yield {
                 "run_id": captured.run_id,
                 "case_id": case.id,
@@ -68,7 +81,9 @@ def score_place(store: Store, place: Place, grader: Grader, *, batch_rows: int =
             SCORES,
             rows(),
             grader=grader.name,
-            identity=score_inputs(captured, snapshot) | {"grader_spec": spec.as_dict()},
+            identity=score_inputs(captured, snapshot)
+            | ({"judge_verdicts": verdicts_digest(store, place)} if needed_judges([grader]) else {})
+            | {"grader_spec": spec.as_dict()},
             metadata={
                 "run_id": captured.run_id,
                 "suite": place.suite,
@@ -80,7 +95,7 @@ def score_place(store: Store, place: Place, grader: Grader, *, batch_rows: int =
         raise CorruptFileError(
             f"{snapshot.path}: has no case {error.args[0]!r} that {captured.path} answers; restore the snapshot"
         ) from None
-    return Scored(published=published, grader=grader.name, outcomes=dict(outcomes))
+    return Scored(published=published, grader=grader.name, outcomes=dict(outcomes), n_missing_verdicts=n_missing)
 
 
 def score_inputs(captured: StoredFile, snapshot: StoredFile) -> dict[str, str]:

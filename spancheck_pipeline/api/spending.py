@@ -1,6 +1,7 @@
 """The budget of a run: not begun when it is expected to cost more, and stopped once it has.
 
-What a run is expected to cost is ``planning.py``'s; thresholds on mean cost are the gate's (``decision/budget.py``).
+What a run is expected to cost is ``decision/plan.py``'s; judge calls are priced there and not held by the budget.
+Thresholds on mean cost are the gate's (``decision/budget.py``).
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from spancheck_pipeline.api.planning import answer_facts, plan_suite
+from spancheck_pipeline.api.usage import answer_facts, latest_history
 from spancheck_pipeline.decision.facts import safe_name
+from spancheck_pipeline.decision.plan import plan
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.errors import BudgetError
 from spancheck_pipeline.evidence.case import Case
@@ -99,7 +101,7 @@ def _refuse_by_plan(
     if spending.n_answers:
         each, basis = spending.spent_usd / spending.n_answers, "by what this run has spent so far"
     else:
-        planned = plan_suite(store, suite, cases)
+        planned = plan(suite, cases, history=latest_history(store, suite))
         if planned.cost_usd is None:
             return  # the first answer tells
         each = planned.cost_usd.expected / max(1, len(cases) * suite.epochs)

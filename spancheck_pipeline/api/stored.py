@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from spancheck_pipeline.api.capturing import Contain, Mode, capture_place, kept_away, refuse_other_run
 from spancheck_pipeline.api.deciding import Decided, decide_place, summarize_place
+from spancheck_pipeline.api.judging import judge_place, needed_judges
 from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, record_place
 from spancheck_pipeline.api.run import Run, run_of_records
 from spancheck_pipeline.api.scoring import score_place
@@ -16,6 +17,7 @@ from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.grading.grader import Grader
+from spancheck_pipeline.storage.judges_file import DeclaredJudges
 from spancheck_pipeline.storage.store import Place, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
@@ -29,12 +31,13 @@ def run_place(
     graders: Sequence[Grader],
     load_target: Callable[[], LoadedTarget],
     decided_by: str,
+    judges: DeclaredJudges | None = None,
     mode: Mode = "capture",
     config: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     contain: Contain | None = None,
 ) -> Decided:
-    """Take a place from cases to audit log: snapshot, capture (once), scores, scorecard and decision, record."""
+    """Take a place from cases to audit log: snapshot, capture (once), verdicts, scores, decision, record."""
     refuse_other_run(store, place, suite, config)
     load = load_target
     if mode != "capture" or not store.exists(place, CAPTURED_RUN):
@@ -54,6 +57,8 @@ def run_place(
         on_progress=on_progress,
         contain=contain,
     )
+    if judges is not None and needed_judges(graders):
+        judge_place(store, place, graders, judges, on_progress=on_progress, contain=contain)
     return grade_place(store, place, suite, graders, decided_by=decided_by, config=config, contain=contain)
 
 
@@ -74,7 +79,7 @@ def grade_place(
             score_place(store, place, grader)
     names = [grader.name for grader in graders]
     now = dt.datetime.now(dt.UTC)
-    summarize_place(store, place, suite, names, config=config)
+    summarize_place(store, place, suite, names, config=config, judging=graders)
     with kept_away(contain):
         # Graders run here too: over the baselines' captured runs.
         decided = decide_place(store, place, suite, graders, decided_at=now, decided_by=decided_by, note=note)

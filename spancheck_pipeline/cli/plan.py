@@ -32,7 +32,8 @@ def plan(suite: str, *, config: str | None, as_json: bool) -> int:
     plans = []
     for name in wanted:
         one = loaded.with_config(name) if name else loaded
-        plans.append(plan_suite(store, one.suite, load_cases(one.folder, one.suite.cases), config=name))
+        cases = load_cases(one.folder, one.suite.cases)
+        plans.append(plan_suite(store, one.suite, cases, config=name, graders=one.graders, judges=one.judges))
     if as_json:
         show.print_json([item.model_dump(mode="json") for item in plans])
     else:
@@ -47,14 +48,25 @@ def _lines(planned: PlanDocument) -> list[str]:
     lines.append(f"  {'':<22}{'low':>12}{'expected':>12}{'high':>12}")
     for calls in planned.calls:
         lines += _of(calls)
-    if planned.n_judged:
+    if len(planned.calls) > 1:
         lines.append(
-            f"  judge calls: none. {planned.n_judged} criteria × epochs need a judge, and stay unmeasured without one"
+            _row("all, cost in USD", planned.cost_usd, "{:.4f}")
+            if planned.cost_usd
+            else f"  {'all, cost in USD':<22}unknown, since a part is"
         )
+    if planned.n_unjudged:
+        lines.append(f"  {planned.n_unjudged} criteria × epochs need a judge, and stay unmeasured without one")
     if planned.max_run_cost_usd is not None:
         answer = {True: "above it, so the run will not begin", False: "within it", None: "the run will tell"}
         lines.append(f"  budget: {planned.max_run_cost_usd:g} USD a run; {answer[planned.is_over_budget]}")
     return lines
+
+
+_JUDGE_BASIS = {
+    "captured_run": "by the answers of the captured run {}; none is asked again that this judge has judged before",
+    "assumptions": "assumed, since no run of this target is captured: 2 packets an answer (up to 5)",
+    "no_calls": "nothing is called",
+}
 
 
 def _of(calls: PlannedCalls) -> list[str]:
@@ -70,6 +82,8 @@ def _of(calls: PlannedCalls) -> list[str]:
         lines.append(f"  {'cost in USD':<22}unknown: no price or no usage is known of {safe(models)}")
     else:
         lines.append(_row("cost in USD", calls.cost_usd, "{:.4f}"))
+    if calls.what != "target":
+        return [*lines, f"  {_JUDGE_BASIS[calls.basis].format(calls.run_id)}"]
     basis = {
         "captured_run": f"as in the captured run {calls.run_id}",
         "assumptions": "assumed, since no run of this target is captured: 2,000 tokens beside the question (0 to "

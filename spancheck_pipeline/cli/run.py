@@ -46,12 +46,14 @@ def run(
 
     Such a run never enters a nightly partition. Exit code 0 when its gate passes, 1 when it does not.
     """
+    from spancheck_pipeline.api.auditing import export_log
     from spancheck_pipeline.api.capturing import new_run_id
-    from spancheck_pipeline.api.stored import run_place, stored_run
+    from spancheck_pipeline.api.recording import chain_head
+    from spancheck_pipeline.api.stored import run_place
+    from spancheck_pipeline.api.targets import load_target
     from spancheck_pipeline.capture.containment import contained
     from spancheck_pipeline.cli import show
     from spancheck_pipeline.cli.progress import progress_bar
-    from spancheck_pipeline.clients.target import load_target
     from spancheck_pipeline.storage.store import AdHoc
     from spancheck_pipeline.storage.tables import AUDIT_LOG
 
@@ -68,6 +70,7 @@ def run(
             graders=loaded.graders,
             load_target=lambda: load_target(suite.target, suite_folder=loaded.folder),
             decided_by=getpass.getuser(),
+            judges=loaded.judges,
             mode="retry_errors" if retry_errors else "capture",
             config=config,
             on_progress=report,
@@ -75,7 +78,7 @@ def run(
         )
     audit_log = store.path(place, AUDIT_LOG)
     if out:
-        stored_run(store, place).audit_log(out, decision=decided.decision, comparisons=decided.comparisons)
+        export_log(store, place, out)
     if as_json:
         show.print_json(
             show.as_json(
@@ -85,6 +88,7 @@ def run(
     else:
         show.print_scorecard(decided.scorecard, decided.decision, decided.comparisons)
         click.echo(f"\naudit log: {out or audit_log}")
+        click.echo(f"  head: {chain_head(store, place)}")
         click.echo(f"run id: {place.run_id}")
     return show.exit_code(decided.decision)
 

@@ -167,7 +167,7 @@ def _reasons(
         if missing:
             reasons.append(
                 f"re-grading {name} needs {missing} judge verdicts that are not recorded; "
-                "capture them first, or compare without this grader"
+                "have them asked first (a nightly of the baseline's date asks judges and no target), or compare without it"
             )
     return tuple(reasons)
 

@@ -7,7 +7,7 @@ Which cases are shared, and whether two runs can be compared at all, lives in ``
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -49,6 +49,8 @@ class ComparedRun:
     """Digest of the price table; costs are compared only where both sides have the same."""
     missing_verdicts: Mapping[str, int] = field(default_factory=dict)
     """Grader → verdicts that re-grading would need and that no judge call recorded."""
+    unstable_cases: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Grader → cases about which a judge of it does not say the same when it is asked again."""
 
 
 class Difference(BaseModel):
@@ -94,6 +96,8 @@ class PairedFigures(BaseModel):
     newly_passing_case_ids: tuple[str, ...] = ()
     flaky_flip_case_ids: tuple[str, ...] = ()
     """Those of them that disagree with themselves over epochs in one of the runs: the system's own variance."""
+    judge_flip_case_ids: tuple[str, ...] = ()
+    """Those of them about which a judge contradicts itself over its repeats in one of the runs: the judge's variance."""
 
     @property
     def churn(self) -> float:
@@ -106,6 +110,7 @@ class _Side:
 
     def __init__(self, run: ComparedRun, shared: frozenset[str]) -> None:
         self.epochs = run.epochs
+        self.unstable = run.unstable_cases
         self.outcomes: dict[str, dict[str, dict[int, Outcome]]] = {}
         self.values: dict[str, dict[str, list[float]]] = {}
         for score in run.scores:
@@ -145,6 +150,10 @@ class Pairs:
         """Return the case's cluster, or the case itself where it has none."""
         named = self._cases[case_id].cluster
         return (named is not None, case_id if named is None else named)
+
+    def is_unstable(self, grader: str, case_id: str) -> bool:
+        """Return whether a judge contradicts itself about a case in one of the runs."""
+        return any(case_id in side.unstable.get(grader, ()) for side in (self.candidate, self.baseline))
 
     def difference(self, candidate: Mapping[str, float], baseline: Mapping[str, float]) -> Difference:
         """Return the mean paired difference of a figure per case, over the cases that have it on both sides."""
@@ -214,6 +223,7 @@ def paired_figures(grader: str, pairs: Pairs) -> PairedFigures:
         newly_failing_case_ids=failing,
         newly_passing_case_ids=passing,
         flaky_flip_case_ids=tuple(c for c in (*failing, *passing) if CaseOutcome.FLAKY in both[c]),
+        judge_flip_case_ids=tuple(c for c in (*failing, *passing) if pairs.is_unstable(grader, c)),
     )
 
 

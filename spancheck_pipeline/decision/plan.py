@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -46,6 +46,10 @@ class Range(BaseModel):
 ASSUMED_PROMPT: Final = Range(low=0, expected=2_000, high=8_000)
 """Tokens that a system adds to a question (instructions, passages), where no captured run says it."""
 ASSUMED_OUTPUT: Final = Range(low=50, expected=300, high=1_000)
+ASSUMED_PACKETS: Final = Range(low=0, expected=2, high=5)
+"""Packets that one answer gives a judge, where no captured run says it."""
+ASSUMED_REPLY: Final = Range(low=20, expected=80, high=300)
+"""Tokens of a verdict with its sentence."""
 ASSUMED_ATTEMPTS: Final = 1.02
 """Calls a row, where no captured run says it: one row in fifty is asked twice."""
 
@@ -88,8 +92,8 @@ class PlanDocument(BaseModel):
     """Of everything; None where a part is not known."""
     max_run_cost_usd: float | None = None
     """The suite's budget."""
-    n_judged: int = 0
-    """Criteria × epochs that only a judge can decide."""
+    n_unjudged: int = 0
+    """Criteria × epochs that only a judge can decide, and that no grader asks one about."""
 
     @property
     def is_over_budget(self) -> bool | None:
@@ -108,6 +112,26 @@ class AnswerFacts(NamedTuple):
     attempts: int
 
 
+class JudgeLoad(NamedTuple):
+    """What one judge will be asked, as far as a captured run tells it."""
+
+    name: str
+    runs: int
+    retries: int
+    n_packets: int
+    """Distinct packets that the captured run's answers give; 0 without one."""
+    n_rows: int
+    """Rows that they come from; 0 where no run is captured."""
+    prompt_tokens: float
+    """Instructions and, with a captured run, the mean packet, by characters."""
+    answers: Sequence[AnswerFacts]
+    """What earlier calls of this judge used."""
+    prices: Mapping[str, ModelPrice]
+    is_free: bool = False
+    """Whether no call leaves the process."""
+    run_id: str | None = None
+
+
 class History(NamedTuple):
     """A captured run of the same target."""
 
@@ -116,20 +140,29 @@ class History(NamedTuple):
 
 
 def plan(
-    suite: Suite, cases: Sequence[Case], *, config: str | None = None, history: History | None = None
+    suite: Suite,
+    cases: Sequence[Case],
+    *,
+    config: str | None = None,
+    history: History | None = None,
+    judges: Sequence[JudgeLoad] = (),
+    asks_faithful: bool = False,
 ) -> PlanDocument:
-    """Return what a run of a suite will ask and cost. Nothing is called."""
-    calls = _target_calls(suite, cases, history)
-    judged = sum(criterion.type == "faithful" for case in cases for criterion in case.criteria)
+    """Return what a run of a suite will ask and cost, of its target and of its judges. Nothing is called.
+
+    ``asks_faithful`` says whether a grader asks a judge about criteria that only one can decide.
+    """
+    faithful = sum(criterion.type == "faithful" for case in cases for criterion in case.criteria)
+    calls = (_target_calls(suite, cases, history), *(_judge_calls(suite, cases, load) for load in judges))
     return PlanDocument(
         suite=suite.name,
         config=config,
         n_cases=len(cases),
         epochs=suite.epochs,
-        calls=(calls,),
-        cost_usd=calls.cost_usd,
+        calls=calls,
+        cost_usd=_total([item.cost_usd for item in calls]),
         max_run_cost_usd=suite.budget.max_run_cost_usd,
-        n_judged=judged * suite.epochs,
+        n_unjudged=0 if asks_faithful else faithful * suite.epochs,
     )
 
 
@@ -147,6 +180,48 @@ def _target_calls(suite: Suite, cases: Sequence[Case], history: History | None) 
     if history and answered:
         return _from_history(suite, n_calls, history.run_id, answered)
     return _from_assumptions(suite, n_calls, cases)
+
+
+def _total(costs: Sequence[Range | None]) -> Range | None:
+    """Return the sum, bound by bound; None where a part is not known."""
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs):
+        return None
+    sums = (math.fsum(getattr(cost, bound) for cost in known) for bound in ("low", "expected", "high"))
+    low, expected, high = sums
+    return Range(low=low, expected=expected, high=high)
+
+
+def _judge_calls(suite: Suite, cases: Sequence[Case], load: JudgeLoad) -> PlannedCalls:
+    """Return the calls of one judge. Low: none, when every answer is one that was judged before."""
+    n_rows = len(cases) * suite.epochs
+    each = ASSUMED_PACKETS
+    if load.n_rows:
+        mean = load.n_packets / load.n_rows
+        each = Range(low=0, expected=mean, high=mean)
+    most = (1 + load.retries) * PASSES
+    n_calls = Range(low=0, expected=n_rows * each.expected * load.runs, high=n_rows * each.high * load.runs * most)
+    basis: Literal["captured_run", "assumptions"] = "captured_run" if load.n_rows else "assumptions"
+    if load.is_free:
+        nothing = Range(low=0, expected=0, high=0)
+        return PlannedCalls(what=load.name, n_calls=n_calls, cost_usd=nothing, basis=basis, run_id=load.run_id)
+    usages = [row.usage for row in load.answers if row.usage is not None]
+    read = _spread([u.input_tokens for u in usages if u.input_tokens is not None])
+    written = _spread([u.output_tokens for u in usages if u.output_tokens is not None])
+    prompt = read or Range(low=load.prompt_tokens, expected=load.prompt_tokens, high=2 * load.prompt_tokens)
+    reply = written or ASSUMED_REPLY
+    cost = n_calls.times(_price(load.prices.values(), prompt, reply)) if load.prices else None
+    return PlannedCalls(
+        what=load.name,
+        n_calls=n_calls,
+        input_tokens=prompt,
+        output_tokens=reply,
+        cost_usd=cost,
+        models=tuple(sorted(load.prices)),
+        unpriced_models=() if load.prices else (NOT_REPORTED,),
+        basis=basis,
+        run_id=load.run_id,
+    )
 
 
 def _from_history(suite: Suite, n_calls: Range, run_id: str, answered: Sequence[AnswerFacts]) -> PlannedCalls:

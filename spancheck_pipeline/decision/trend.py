@@ -15,7 +15,7 @@ from spancheck_pipeline.decision.figures import Rate, ScorecardDocument
 from spancheck_pipeline.decision.rule import Answer
 from spancheck_pipeline.evidence.canonical import CONTRACT
 
-Marks = tuple[Literal["grader", "target", "cases"], ...]
+Marks = tuple[Literal["grader", "target", "cases", "epochs"], ...]
 """What is another one than on the date before."""
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -29,6 +29,7 @@ class NightFacts(BaseModel):
     scorecard: ScorecardDocument
     target_version: str | None = None
     dataset_digest: str = ""
+    epochs: int = 1
     answer: Answer | None = None
     """None where nothing was decided."""
 
@@ -72,9 +73,11 @@ class TrendDocument(BaseModel):
     """By grader its pass rate, and ``hallucination_rate``."""
     numbers: dict[str, tuple[TrendPoint, ...]] = Field(default_factory=dict)
     """``mean_cost_usd`` and ``p95_latency_ms``."""
+    missed: tuple[str, ...] = ()
+    """Dates on which the suite's schedule, as it is now, wanted a night that was never captured."""
 
 
-def trend_of(suite: str, nights: Iterable[NightFacts]) -> TrendDocument:
+def trend_of(suite: str, nights: Iterable[NightFacts], *, missed: Iterable[str] = ()) -> TrendDocument:
     """Return the trend of a suite's dates, whatever order they come in."""
     ordered = sorted(nights, key=lambda night: night.scorecard.date or "")
     rates: dict[str, list[TrendPoint]] = {}
@@ -110,17 +113,20 @@ def trend_of(suite: str, nights: Iterable[NightFacts]) -> TrendDocument:
         ),
         rates={name: tuple(points) for name, points in rates.items()},
         numbers={name: tuple(points) for name, points in numbers.items()},
+        missed=tuple(sorted(missed)),
     )
 
 
 def _marks(before: NightFacts | None, night: NightFacts) -> Marks:
     if before is None:
         return ()
-    marks: list[Literal["grader", "target", "cases"]] = []
+    marks: list[Literal["grader", "target", "cases", "epochs"]] = []
     if before.target_version != night.target_version:
         marks.append("target")
     if before.dataset_digest != night.dataset_digest:
         marks.append("cases")
+    if before.epochs != night.epochs:
+        marks.append("epochs")
     return tuple(marks)
 
 

@@ -8,7 +8,7 @@ is read here.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.grading.grader import Grader
 from spancheck_pipeline.storage.case_files import FIELDS, read_cases
+from spancheck_pipeline.storage.judges_file import DeclaredJudges, load_judges
 from spancheck_pipeline.storage.wording import dotted, nearest
 from spancheck_pipeline.storage.yaml_document import Document, Loc, as_json, model_problems, read_yaml
 
@@ -45,6 +46,8 @@ class LoadedSuite:
     folder: Path
     graders: tuple[Grader, ...]
     """As the suite names them, ``completion`` among them."""
+    judges: DeclaredJudges = field(default_factory=DeclaredJudges)
+    """The project's judges, where a grader of the suite names one."""
     load: LoadAttribute | None = field(default=None, repr=False, compare=False)
 
     def with_config(self, name: str) -> LoadedSuite:
@@ -57,8 +60,9 @@ class LoadedSuite:
             fix = nearest(name, self.suite.configs) if self.suite.configs else "it has no configs at all"
             raise UsageError(f"the suite {self.suite.name!r} has no config {name[:80]!r}; {fix}")
         suite = self.suite.with_config(name)
-        graders = _all_graders(suite, self.folder, self.load)
-        return LoadedSuite(suite=suite, folder=self.folder, graders=graders, load=self.load)
+        judges = _judges_of(suite.graders, self.folder.parent)
+        graders = _all_graders(suite, self.folder, self.load, judges)
+        return LoadedSuite(suite=suite, folder=self.folder, graders=graders, judges=judges, load=self.load)
 
 
 def list_suites(root: Path) -> tuple[str, ...]:
@@ -97,7 +101,9 @@ def load_suite(root: Path, name: str, load: LoadAttribute | None = None) -> Load
             problems += _config_problems(config, folder, load, document, already)
     if problems or suite is None:
         raise ConfigError(document.file, sorted(problems, key=lambda problem: problem.line or 0))
-    return LoadedSuite(suite=suite, folder=folder, graders=_all_graders(suite, folder, load), load=load)
+    judges = _judges_of(suite.graders, root)
+    graders = _all_graders(suite, folder, load, judges)
+    return LoadedSuite(suite=suite, folder=folder, graders=graders, judges=judges, load=load)
 
 
 def load_cases(suite_folder: Path, cases: CasesFile) -> tuple[Case, ...]:
@@ -154,11 +160,12 @@ def _grader_problems(
     from spancheck_pipeline.grading.graders import build_grader
 
     problems = []
+    judges = _judges_of(graders, folder.parent)
     for name, settings in graders.items():
         if not NAME_PATTERN.fullmatch(name) or not isinstance(settings, dict | None):
             continue
         try:
-            build_grader(name, settings or {}, load=_loader(folder, load))
+            build_grader(name, settings or {}, load=_loader(folder, load), judges=judges.judges)
         except GraderSettingsError as error:
             for wrong in error.problems:
                 loc = ("graders", name, *([wrong.setting] if wrong.setting else []))
@@ -186,10 +193,25 @@ def _mapping(data: Any, *keys: str) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _all_graders(suite: Suite, folder: Path, load: LoadAttribute | None) -> tuple[Grader, ...]:
+def _all_graders(suite: Suite, folder: Path, load: LoadAttribute | None, judges: DeclaredJudges) -> tuple[Grader, ...]:
     from spancheck_pipeline.grading.graders import build_graders
 
-    return tuple(build_graders(suite.graders, load=_loader(folder, load), prices=suite.prices))
+    return tuple(build_graders(suite.graders, load=_loader(folder, load), prices=suite.prices, judges=judges.judges))
+
+
+def _judges_of(graders: Mapping[str, Any], datasets: Path) -> DeclaredJudges:
+    """Return the project's judges where a grader names one: a mistake in their file is no other suite's.
+
+    Raises:
+        ConfigError, ContractError: as ``load_judges``.
+    """
+    named = any(
+        key in {"judge", "judges"} or (isinstance(value, str) and value.startswith("judge:"))
+        for settings in graders.values()
+        if isinstance(settings, dict)
+        for key, value in settings.items()
+    )
+    return load_judges(datasets) if named else DeclaredJudges(folder=datasets)
 
 
 def _loader(folder: Path, load: LoadAttribute | None) -> Callable[[str], Any]:

@@ -22,8 +22,10 @@ from spancheck_pipeline.decision.scorecard import (
 )
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output, cost_usd
-from spancheck_pipeline.grading.evaluate import grade_row
-from spancheck_pipeline.grading.grader import spec_of
+from spancheck_pipeline.evidence.verdict import VerdictBook
+from spancheck_pipeline.grading.evaluate import grade_row, packets_of
+from spancheck_pipeline.grading.grader import Evidence, spec_of
+from spancheck_pipeline.grading.judge_provider import answered
 from spancheck_pipeline.grading.score import Outcome, Score
 from spancheck_pipeline.storage.datasets import LoadedSuite, load_cases, load_suite
 
@@ -93,8 +95,16 @@ async def _answers(loaded: LoadedSuite, cases: tuple[Case, ...]) -> dict[str, Ca
 def run(loaded: LoadedSuite) -> Night:
     cases = load_cases(loaded.folder, loaded.suite.cases)
     rows = asyncio.run(_answers(loaded, cases))
+    verdicts = VerdictBook()
+    for grader in loaded.graders:
+        for case in cases:
+            output = rows[case.id].output or Output()
+            wanted = packets_of(grader, Evidence(case=case, output=output, row=rows[case.id]))
+            answered(wanted, None, book=verdicts)  # the stub
     scores = {
-        (grader.name, case.id): grade_row(grader, case, rows[case.id]) for grader in loaded.graders for case in cases
+        (grader.name, case.id): grade_row(grader, case, rows[case.id], verdicts=verdicts)
+        for grader in loaded.graders
+        for case in cases
     }
     return Night(loaded, {case.id: case for case in cases}, rows, scores)
 

@@ -60,6 +60,15 @@ def test_a_flaky_case_counts_as_failing_and_its_flip_is_laid_to_the_system():
     assert figures.flaky_flip_case_ids == ("a",)
 
 
+def test_a_flip_about_which_a_judge_contradicts_itself_is_laid_to_the_judge():
+    old = run({"a": "pass", "b": "pass", "c": "pass"}, unstable_cases={"cites": {"b"}, "other": {"a"}})
+    new = run({"a": "fail", "b": "fail", "c": "pass"}, unstable_cases={"cites": {"c"}})
+
+    figures = compared(new, old).graders["cites"]
+
+    assert (figures.newly_failing_case_ids, figures.judge_flip_case_ids) == (("a", "b"), ("b",))
+
+
 def test_added_removed_reworded_and_relabelled_cases_are_listed_and_the_rest_is_compared():
     names = [f"c{i}" for i in range(20)]
     old = run(dict.fromkeys([*names, "gone"], "pass"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from spancheck_pipeline.decision.plan import AnswerFacts, History, plan
+from spancheck_pipeline.decision.plan import AnswerFacts, History, JudgeLoad, plan
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.evidence.case import Case
-from spancheck_pipeline.evidence.run import Usage
+from spancheck_pipeline.evidence.run import ModelPrice, Usage
 
 CASES = [Case(f"q{n}", "x" * 40) for n in range(10)]  # 40 characters are 10 tokens
 
@@ -96,7 +96,43 @@ def test_criteria_that_need_a_judge_are_counted():
         "f", "x", criteria=[{"id": "k", "type": "faithful"}, {"id": "l", "type": "absence", "target": {"text": "x"}}]
     )
 
-    assert plan(suite(), [case, *CASES]).n_judged == 2
+    assert plan(suite(), [case, *CASES]).n_unjudged == 2
+    assert plan(suite(), [case, *CASES], asks_faithful=True).n_unjudged == 0
+
+
+def load(**fields):
+    told = {"name": "j", "runs": 1, "retries": 1, "n_packets": 0, "n_rows": 0, "prompt_tokens": 500.0}
+    return JudgeLoad(**{**told, "answers": (), "prices": {"j1": JUDGE_PRICE}, **fields})
+
+
+JUDGE_PRICE = ModelPrice(input_usd_per_mtok=1, output_usd_per_mtok=5)
+
+
+def test_the_calls_of_a_judge_are_priced_from_the_packets_of_a_captured_run():
+    used = [AnswerFacts(Usage(input_tokens=400, output_tokens=20), "j1", 1)] * 4
+
+    (target, judge) = plan(suite(), CASES, judges=[load(n_packets=15, n_rows=5, runs=2, answers=used)]).calls
+
+    assert (target.what, judge.what, judge.basis) == ("target", "j", "captured_run")
+    # Ten cases and two epochs, three packets an answer, asked twice each; at most two attempts in each of two passes.
+    assert (judge.n_calls.low, judge.n_calls.expected, judge.n_calls.high) == (0, 120, 480)
+    assert judge.cost_usd.expected == pytest.approx(120 * (400 * 1 + 20 * 5) / 1e6)
+
+
+def test_without_a_captured_run_the_calls_of_a_judge_are_assumed():
+    judge = plan(suite(), CASES, judges=[load()]).calls[1]
+
+    assert judge.basis == "assumptions"
+    assert judge.n_calls.expected == 40
+    assert judge.cost_usd.expected == pytest.approx(40 * (500 * 1 + 80 * 5) / 1e6)
+
+
+def test_a_judge_without_a_price_makes_the_whole_cost_unknown_and_a_free_one_does_not():
+    priced = suite(prices=m1())
+
+    assert plan(priced, CASES, judges=[load(prices={})]).cost_usd is None
+    free = plan(priced, CASES, judges=[load(prices={}, is_free=True)])
+    assert free.cost_usd == plan(priced, CASES).cost_usd
 
 
 def test_the_budget_is_held_against_the_expected_cost():

@@ -14,7 +14,7 @@ from spancheck_pipeline.grading.score import Outcome
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "trend.json").read_text())
 
 
-def night(day, passed, *, of=10, spec="s1", target="1", cases="d1", answer=Answer.PASS, grader="grounded"):
+def night(day, passed, *, of=10, spec="s1", target="1", cases="d1", answer=Answer.PASS, grader="grounded", epochs=1):
     names = [f"c{i}" for i in range(of)]
     card = build_scorecard(
         suite="leases",
@@ -27,7 +27,7 @@ def night(day, passed, *, of=10, spec="s1", target="1", cases="d1", answer=Answe
         ],
         graders=[GraderFacts(name=grader, measurement="groundedness", spec_digest=spec)],
     )
-    return NightFacts(scorecard=card, target_version=target, dataset_digest=cases, answer=answer)
+    return NightFacts(scorecard=card, target_version=target, dataset_digest=cases, answer=answer, epochs=epochs)
 
 
 def test_each_date_has_its_rate_with_interval_in_the_order_of_dates():
@@ -68,6 +68,12 @@ def test_a_grader_that_comes_later_begins_later_and_unmarked():
     found = trend_of("leases", [night(1, 9), night(2, 9, grader="other")])
 
     assert [(p.date, p.marks) for p in found.rates["other"]] == [("2026-03-02", ())]
+
+
+def test_a_date_that_was_asked_another_number_of_times_is_marked():
+    found = trend_of("leases", [night(1, 9), night(2, 9, epochs=3), night(3, 9, epochs=3)])
+
+    assert [p.marks for p in found.rates["grounded"]] == [(), ("epochs",), ()]
 
 
 def test_the_format_does_not_change_unnoticed():
