@@ -84,8 +84,9 @@ class JudgeSettings(BaseModel):
     """Names of other judges: a strict majority of them decides."""
     model: str | None = None
     prompt: str = "entailment_v1"
-    threshold: Share = 0.5
-    """Smallest score that counts as supported. Changing it asks nobody again."""
+    threshold: Share = 0.6
+    """Smallest score that counts as supported. A partial verdict is 0.5, so it is none by default, while two of three
+    repeats are. Changing it asks nobody again."""
     runs: int = Field(default=1, ge=1, le=99)
     """How often each packet is asked; the mean of the scores decides, and disagreement is flagged."""
     temperature: float | None = Field(default=None, ge=0, le=2)

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from spancheck_pipeline.evidence.packet import Packet
@@ -21,6 +22,8 @@ _MOST_TRIES: Final = 500
 """Braces of one text that are tried as the beginning of an object, so that braces alone cannot cost time."""
 _MOST_DEEP: Final = 5
 """How deep in other objects a verdict may be wrapped."""
+_MOST_VERDICTS: Final = 50
+"""Verdicts that are compared with each other and with the packet."""
 _REASON_CHARS: Final = 2_000
 
 
@@ -52,7 +55,10 @@ def parse_reply(prompt: Prompt, text: str, structured: Mapping[str, Any] | None 
         return _read(prompt, dict(structured))
     if len(text) > MOST_READ:
         raise UnreadableVerdictError(f"the reply has {len(text)} characters, and at most {MOST_READ} are read")
-    said = _not_of(packet, list(_verdicts(_without_thoughts(text))))
+    found = list(islice(_verdicts(_without_thoughts(text)), _MOST_VERDICTS + 1))
+    if len(found) > _MOST_VERDICTS:
+        raise UnreadableVerdictError(f"the reply holds more than {_MOST_VERDICTS} verdicts")
+    said = _not_of(packet, found)
     if not said:
         raise UnreadableVerdictError(f"the reply of {len(text)} characters holds no verdict")
     read = [_read(prompt, item) for item in said]

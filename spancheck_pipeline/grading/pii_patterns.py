@@ -26,7 +26,7 @@ EMAIL = compiled(rf"[{_LOCAL}\pN._%+'-]+{_AT}(?:[\pL\pN-]+{_DOT})+[{_LOCAL}][{_L
 IBAN = compiled(r"\b[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,4})?\b")
 IPV4 = compiled(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}")
 IPV6 = compiled(r"(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}")
-NUMBER = compiled(r"\+?[(]?\d(?:[ \x{a0}.()/-]{0,2}\d){6,24}")
+NUMBER = compiled(r"\+?[(]?\d(?:(?: / |[ \x{a0}.()/-]{0,2})\d){6,24}")
 DATE = compiled(
     r"(?:19|20)\d{2}[-./](?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12]\d|3[01])(?:\D.*)?|"
     r"(?:0?[1-9]|[12]\d|3[01])[-./](?:0?[1-9]|[12]\d|3[01])[-./](?:19|20)\d{2}(?:\D.*)?"
@@ -65,13 +65,15 @@ def data_file(name: str) -> dict[str, Any]:
 NOT_TLD = frozenset(data_file("pii_cues")["file_endings"])
 PHONE_CUES, OTHER_CUES, IP_CUES = _cues("phone"), _cues("other"), _cues("address")
 VERSION_CUES = _cued("version", r"\s*$")
-_STREET, _STREET_BEFORE = ("|".join(data_file("pii_cues")[name]) for name in ("street", "street_before"))
+_ENGLISH, _COMPOUND, _STREET_BEFORE = (
+    "|".join(data_file("pii_cues")[name]) for name in ("street", "street_numbered_after", "street_before")
+)
 _NUMBER_OF = r"\d[\pL\d/-]{0,5}"
 HOME = _cued(
     "home",
-    rf" (?:[\pL\d.,'-]+ ){{0,6}}?(?:{_NUMBER_OF},? (?:[\pL.'-]+ ){{0,4}}?(?:{_STREET})|"
+    rf" (?:[\pL\d.,'-]+ ){{0,6}}?(?:{_NUMBER_OF},? (?:[\pL.'-]+ ){{0,4}}?(?:{_ENGLISH}|{_COMPOUND})|"
     rf"{_NUMBER_OF},? (?:{_STREET_BEFORE})(?: [\pL.'-]+){{1,3}}|"
-    rf"(?:{_STREET}) {_NUMBER_OF}|(?:{_STREET_BEFORE}) (?:[\pL.'-]+,? ){{1,4}}?{_NUMBER_OF})",
+    rf"(?:{_COMPOUND}) {_NUMBER_OF}|(?:{_STREET_BEFORE}) (?:[\pL.'-]+,? ){{1,4}}?{_NUMBER_OF})",
     end=r"(?:$|[^\pL\d])",
 )
 _IS = r"(?:is |ist |est |es |è |é |[は은는] ?)?"

@@ -200,7 +200,7 @@ def _support_reason(support: Support) -> str:
 
 
 def _opinion(claim: str, place: Place, asking: Asking) -> Opinion | None:
-    """Return a judge's opinion; None where there is nothing to ask about: no evidence text, or a claim like "Yes."."""
+    """Return a judge's opinion; None where there is no evidence text, or the claim has no content."""
     evidence = evidence_text(place)
     if evidence is None or not says_something(claim):
         return None

@@ -162,10 +162,11 @@ def test_another_threshold_scores_again_from_the_verdicts_with_a_judge_that_woul
     (judged.datasets / "judge.py").write_text(
         textwrap.dedent(JUDGE).replace('"supported"', '"partially_supported"'), encoding="utf-8"
     )
+    judged.judges(", threshold: 0.5")
     place = judged.capture("2026-03-14")
     judged.judge(place)
     judged.score(place)
-    assert judged.outcomes(place) == ["pass"] * 6  # partially is 0.5, and the threshold is 0.5
+    assert judged.outcomes(place) == ["pass"] * 6  # partially is 0.5
 
     (judged.datasets / "judge.py").write_text("def ask(system, user):\n    raise RuntimeError\n", encoding="utf-8")
     judged.judges(", threshold: 0.8")
