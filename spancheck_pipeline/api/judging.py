@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spancheck_pipeline.api.capturing import Contain, kept_away, new_run_id
 from spancheck_pipeline.api.snapshot import read_snapshot
+from spancheck_pipeline.api.spending import Spending
 from spancheck_pipeline.capture.attempts import CaptureSettings
 from spancheck_pipeline.capture.engine import Progress, run_capture
 from spancheck_pipeline.clients.target import LoadedTarget
@@ -25,7 +26,7 @@ from spancheck_pipeline.errors import LockedError, MissingDataError, UsageError
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.packet import PACKET_VERSION, Packet
-from spancheck_pipeline.evidence.run import CapturedRow, Output, Prices, TargetFacts, Usage, cost_usd
+from spancheck_pipeline.evidence.run import CapturedRow, Manifest, Output, Prices, TargetFacts, Usage, cost_usd
 from spancheck_pipeline.evidence.verdict import NO_VERDICTS, Verdict, VerdictBook, VerdictKey
 from spancheck_pipeline.grading.evaluate import packets_of
 from spancheck_pipeline.grading.grader import Evidence, Grader
@@ -96,14 +97,18 @@ def judge_packets(
     load_judge: LoadJudge | None = None,
     contain: Contain | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    limit_usd: float | None = None,
+    spent_usd: float = 0.0,
     now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
 ) -> Judged:
     """Return the verdicts of judges about packets: those that are kept, and the others asked for, once.
 
     An answer is kept for all later nights and suites; a failure is returned and not kept. A run that was killed goes on
-    with every finished call.
+    with every finished call. With ``limit_usd`` no further call is made once what was spent before (``spent_usd``) and
+    the verdicts of now have cost more.
 
     Raises:
+        BudgetError: when the limit is passed, or a call's cost is not known; everything recorded is kept.
         LockedError: when another process asks the same judge for longer than an hour.
         TargetError: when a judge cannot be loaded.
         UsageError: for a judge that is not declared.
@@ -116,8 +121,11 @@ def judge_packets(
     for judge, packets in asked:
         if judge.name not in declared.settings:
             raise UsageError(f"the judge {judge.name!r} is not declared in judges.yaml")
-        session = _Session(store, judge, declared.settings[judge.name], packets)
+        settings = declared.settings[judge.name]
+        spending = None if limit_usd is None else Spending(settings.prices, limit_usd, spent_usd=spent_usd)
+        session = _Session(store, judge, settings, packets, spending)
         made = session.run(load_judge or _loader(declared.folder), contain=contain, on_progress=on_progress, now=now)
+        spent_usd = spending.spent_usd if spending else spent_usd
         for verdict in (*made.kept, *made.asked):
             book.add(verdict)
         n_wanted += len(session.keys)
@@ -146,11 +154,16 @@ def judge_place(
     load_judge: LoadJudge | None = None,
     contain: Contain | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    limit_usd: float | None = None,
     now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
 ) -> JudgedPlace:
     """Ask what the graders of a captured place need to know, and publish the verdicts that they will read.
 
-    What was asked before, on any night and in any suite, is not asked again.
+    What was asked before, on any night and in any suite, is not asked again. ``limit_usd`` is for the captured answers
+    and these verdicts together.
+
+    Raises:
+        BudgetError, LockedError, TargetError: as ``judge_packets``.
     """
     captured, snapshot = store.open(place, CAPTURED_RUN), store.open(place, CASES)
     needs = list(_needs(store, place, graders))
@@ -161,6 +174,8 @@ def judge_place(
         load_judge=load_judge,
         contain=contain,
         on_progress=on_progress,
+        limit_usd=limit_usd,
+        spent_usd=Manifest.model_validate(captured.document()).cost_usd or 0.0,
         now=now,
     )
     uses: dict[VerdictKey, set[tuple[str, str, int]]] = {}
@@ -278,7 +293,15 @@ class _Made(NamedTuple):
 class _Session:
     """Asking one judge about some packets."""
 
-    def __init__(self, store: Store, judge: Judge, settings: JudgeSettings, packets: Sequence[Packet]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        judge: Judge,
+        settings: JudgeSettings,
+        packets: Sequence[Packet],
+        spending: Spending | None = None,
+    ) -> None:
+        self._spending = spending
         self._store = store
         self._judge = judge
         self._settings = settings
@@ -351,6 +374,7 @@ class _Session:
                     journal=journal,
                     keys=set(rows),
                     on_progress=on_progress,
+                    stop=self._spending.add if self._spending else None,
                 )
         except BaseException:
             journal.close()

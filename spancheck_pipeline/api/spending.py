@@ -1,6 +1,6 @@
 """The budget of a run: not begun when it is expected to cost more, and stopped once it has.
 
-What a run is expected to cost is ``decision/plan.py``'s; judge calls are priced there and not held by the budget.
+What a run is expected to cost is ``decision/plan.py``'s; a judge's calls are held while they are made (``judging.py``).
 Thresholds on mean cost are the gate's (``decision/budget.py``).
 """
 
@@ -16,7 +16,7 @@ from spancheck_pipeline.decision.plan import plan
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.errors import BudgetError
 from spancheck_pipeline.evidence.case import Case
-from spancheck_pipeline.evidence.run import CapturedRow, Output, cost_usd
+from spancheck_pipeline.evidence.run import CapturedRow, Output, Prices, cost_usd
 from spancheck_pipeline.storage.journal import Journal
 from spancheck_pipeline.storage.store import Place, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN
@@ -26,13 +26,17 @@ _ROUNDING: Final = 1 + 1e-9
 
 
 class Spending:
-    """What the answers of one run have cost so far, against what they may. Failed calls report no cost and count 0."""
+    """What the answers of one run have cost so far, against what they may. Failed calls report no cost and count 0.
 
-    def __init__(self, suite: Suite, limit_usd: float) -> None:
+    A judge's begins with what the target has cost (``spent_usd``).
+    """
+
+    def __init__(self, prices: Prices, limit_usd: float, *, spent_usd: float = 0.0) -> None:
         self.limit_usd = limit_usd
-        self.spent_usd = 0.0
+        self.spent_usd = spent_usd
         self.n_answers = 0
-        self._prices = suite.prices
+        self._before_usd = spent_usd
+        self._prices = prices
 
     def add(self, row: CapturedRow) -> BudgetError | None:
         """Count an answer; return why the run must stop now, or None."""
@@ -54,11 +58,16 @@ class Spending:
         self.n_answers += 1
         if self.spent_usd > self.limit_usd * _ROUNDING:
             return BudgetError(
-                f"{self.n_answers} answers have cost {self.spent_usd:.6g} USD, and budget.max_run_cost_usd is "
-                f"{self.limit_usd:g}: the run is stopped. What was captured is kept; raise the budget and run the same "
-                "command to go on"
+                f"{self._told()}, and budget.max_run_cost_usd is {self.limit_usd:g}: the run is stopped. What was "
+                "captured is kept; raise the budget and run the same command to go on"
             )
         return None
+
+    def _told(self) -> str:
+        if not self._before_usd:
+            return f"{self.n_answers} answers have cost {self.spent_usd:.6g} USD"
+        here = f"{self.n_answers} verdicts have cost {self.spent_usd - self._before_usd:.6g} USD"
+        return f"{here} after {self._before_usd:.6g} USD for the answers and earlier verdicts"
 
 
 def spending_of(
@@ -80,7 +89,7 @@ def spending_of(
     limit = suite.budget.max_run_cost_usd
     if limit is None or suite.target.kind == "recorded":
         return None
-    spending = Spending(suite, limit)
+    spending = Spending(suite.prices, limit)
     again = None if retried is None else set(retried)
     if again is not None:
         for facts in answer_facts(store.open(place, CAPTURED_RUN)):

@@ -58,7 +58,8 @@ def run_place(
         contain=contain,
     )
     if judges is not None and needed_judges(graders):
-        judge_place(store, place, graders, judges, on_progress=on_progress, contain=contain)
+        limit_usd = suite.budget.max_run_cost_usd
+        judge_place(store, place, graders, judges, on_progress=on_progress, contain=contain, limit_usd=limit_usd)
     return grade_place(store, place, suite, graders, decided_by=decided_by, config=config, contain=contain)
 
 

@@ -20,7 +20,7 @@ from spancheck_pipeline.api.scoring import score_place
 from spancheck_pipeline.api.snapshot import snapshot_cases
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target
-from spancheck_pipeline.errors import MissingDataError
+from spancheck_pipeline.errors import BudgetError, MissingDataError
 from spancheck_pipeline.storage.datasets import load_cases, load_suite
 from spancheck_pipeline.storage.store import Night, Store
 from spancheck_pipeline.storage.tables import JUDGE_VERDICTS, SCORES
@@ -258,6 +258,34 @@ def test_a_killed_session_about_other_packets_is_not_lost_either(judged):
     assert judged.judge(first).n_kept == kept
 
 
+PRICED = """
+    import pathlib
+
+    HERE = pathlib.Path(__file__).parent
+
+
+    def ask(system, user):
+        with (HERE / "judged.log").open("a") as log:
+            log.write("x\\n")
+        return {"label": "supported", "reason": "It says so.", "usage": {"cost_usd": 0.25}}
+"""
+
+
+def test_verdicts_and_answers_share_the_budget_of_a_run_and_a_higher_one_goes_on(judged):
+    (judged.datasets / "judge.py").write_text(textwrap.dedent(PRICED), encoding="utf-8")
+    judged.judges(", concurrency: 1")
+    place = judged.capture("2026-03-14")
+
+    # The fifth verdict makes it 1.25 USD.
+    with pytest.raises(BudgetError, match=r"5 answers have cost 1\.25 USD, and budget\.max_run_cost_usd is 1\.1"):
+        judged.judge(place, limit_usd=1.1)
+    assert judged.n_asked == 5
+
+    made = judged.judge(place, limit_usd=1.6)
+    assert (judged.n_asked, made.n_kept) == (6, 5)
+    assert made.cost_usd == pytest.approx(0.25)
+
+
 def test_scoring_without_verdicts_names_how_many_are_missing_and_asks_nobody(judged):
     place = judged.capture("2026-03-14")
 
@@ -317,8 +345,10 @@ def test_a_comparison_that_would_need_verdicts_that_nobody_recorded_is_refused(j
     evidence = open_evidence(judged.store, second, [grader.name for grader in loaded.graders])
     documents = compare_place(judged.store, second, loaded.suite, loaded.graders, evidence)
     assert {reason for document in documents for reason in document.not_comparable} == {
-        "re-grading judged needs 6 judge verdicts that are not recorded; "
-        "have them asked first (a nightly of the baseline's date asks judges and no target), or compare without it"
+        (
+            "re-grading judged needs 6 judge verdicts that are not recorded; "
+            "have them asked first (a nightly of the baseline's date asks judges and no target), or compare without it"
+        )
     }
     judged.judge(first)
     evidence = open_evidence(judged.store, second, [grader.name for grader in loaded.graders])
