@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spancheck_pipeline.evidence.case import Case, dataset_digest
@@ -53,9 +53,7 @@ def read_snapshot(store: Store, place: Place) -> tuple[Case, ...]:
 
 def is_begun(store: Store, place: Place) -> bool:
     """Return whether a place is captured, or a capture of it was begun and can be resumed."""
-    if store.exists(place, CAPTURED_RUN):
-        return True
-    return store.is_local and any(store.local_folder("_journal", place).glob("*.jsonl"))
+    return store.exists(place, CAPTURED_RUN) or bool(store.unfinished(place))
 
 
 def snapshot_cases(store: Store, place: Place, cases: Sequence[Case], *, relabel: bool = False) -> Snapshot:
@@ -89,12 +87,18 @@ def snapshot_cases(store: Store, place: Place, cases: Sequence[Case], *, relabel
     )
 
 
-def publish_cases(store: Store, place: Place, cases: Sequence[Case]) -> Published:
-    """Write the cases of a place, in order; what stood there is kept as an earlier revision."""
+def publish_cases(store: Store, place: Place, cases: Iterable[Case], *, dataset: str | None = None) -> Published:
+    """Write the cases of a place, in order; what stood there is kept as an earlier revision.
+
+    ``dataset`` is their digest where it is known: cases that stream by can be digested only once.
+    """
+    if dataset is None:
+        cases = tuple(cases)
+        dataset = dataset_digest(cases)
 
     def rows() -> Iterator[dict[str, object]]:
         for position, case in enumerate(cases):
             yield case_to_row(case, position)
 
-    labels = {"dataset_digest": dataset_digest(list(cases))}
+    labels = {"dataset_digest": dataset}
     return store.publish(place, CASES, rows(), identity=labels, metadata={"suite": place.suite, **labels})

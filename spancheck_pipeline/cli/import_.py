@@ -47,7 +47,6 @@ def import_(
     FORMAT is one of jsonl, csv, parquet, spancheck, ragas, deepeval, promptfoo, inspect_ai, langfuse, openinference,
     otel_genai. A case whose question the suite asks too takes the suite's labels. Score it with `spancheck nightly`.
     """
-    from spancheck_pipeline.api.capturing import read_manifest
     from spancheck_pipeline.api.importing import Source, import_run, read_source
     from spancheck_pipeline.cli import show
 
@@ -62,24 +61,23 @@ def import_(
         version=version,
     )
     loaded, known = _suite(environment, suite)
-    read = read_source(source, known)
-    done = import_run(
-        store,
-        place,
-        loaded.suite if loaded else _new_suite(suite),
-        source,
-        read,
-        graders=loaded.graders if loaded else (),
-        known=known,
-        replace=replace,
-    )
-    folder = None if loaded else _write_suite(environment, store, place, source, done)
+    with read_source(source, known) as read:
+        done = import_run(
+            store,
+            place,
+            loaded.suite if loaded else _new_suite(suite),
+            source,
+            read,
+            graders=loaded.graders if loaded else (),
+            replace=replace,
+        )
+        folder = None if loaded else _write_suite(environment, store, place, source, done)
     if as_json:
         show.print_json(_as_json(place, done, folder))
     else:
         _print(place, source, done, folder)
-    if not read_manifest(store, place).n_answered:
-        click.echo(f"spancheck: no answer was found in {file}; is it really a file of {format_}?", err=True)
+    if not done.manifest.n_answered:
+        click.echo(f"spancheck: every call in {file} failed; the run is stored, and holds no answer", err=True)
         return 1
     return 0
 
@@ -92,6 +90,8 @@ def _columns(items: tuple[str, ...]) -> dict[str, str]:
         name, _, path = item.partition("=")
         if not name.strip() or not path.strip():
             raise UsageError(f"--column {item[:80]!r}: write FIELD=PATH, for example answer=response.text")
+        if name.strip() in found:
+            raise UsageError(f"--column {name.strip()[:80]} is given twice; a field has one place")
         found[name.strip()] = path.strip()
     return found
 
@@ -133,7 +133,7 @@ def _write_suite(environment: Environment, store: Store, place: Night, source: S
     folder = environment.datasets / place.suite
     rows = (captured_from_row(row) for row in store.open(place, CAPTURED_RUN).rows())
     try:
-        write_suite(folder, place.suite, done.read.cases, rows, origin=f"{source.path.name} ({source.format})")
+        write_suite(folder, place.suite, done.read.cases(), rows, origin=f"{source.path.name} ({source.format})")
     except OSError as error:
         raise StorageError(
             f"{folder}: the new suite's folder cannot be written ({error.strerror}); the captured run is stored: write "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.call_errors import class_name
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from spancheck_pipeline.decision.suite import Citations, Target
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.evidence.run import Output
+
+
+_HOW_IT_IS_KEPT: Final = {"shards", "journal"}
+"""Settings of a target that change nothing of what is asked or answered."""
 
 
 class LoadedTarget(Protocol):
@@ -42,8 +46,12 @@ class LoadedTarget(Protocol):
         """Let go of connections, threads and files, in the event loop that called. A later call opens them again."""
 
 
-def load_target(settings: Target, *, suite_folder: Path) -> LoadedTarget:
+def load_target(
+    settings: Target, *, suite_folder: Path, open_format: Callable[..., LoadedTarget] | None = None
+) -> LoadedTarget:
     """Return the target that a suite's settings name. Nothing is called yet, but the user's modules are imported.
+
+    ``open_format`` opens a recorded file of another tool's format; ``api.targets.load_target`` brings it.
 
     Raises:
         TargetError: when it cannot be loaded: no such module, file, program or environment variable.
@@ -53,7 +61,7 @@ def load_target(settings: Target, *, suite_folder: Path) -> LoadedTarget:
         kind=settings.kind,
         reference=reference_of(settings),
         version=settings.version if settings.version_from is None else _version(settings.version_from, suite_folder),
-        settings_digest=digest(settings.model_dump(mode="json")),
+        settings_digest=digest(settings.model_dump(mode="json", exclude=_HOW_IT_IS_KEPT)),
     )
     if settings.callable is not None:
         fn = load_attribute(settings.callable, suite_folder)
@@ -69,7 +77,12 @@ def load_target(settings: Target, *, suite_folder: Path) -> LoadedTarget:
     from spancheck_pipeline.clients.recorded_target import RecordedAnswers
 
     assert settings.recorded is not None
-    return RecordedAnswers(settings.recorded, suite_folder=suite_folder, facts=facts, citations=settings.citations)
+    opened: Callable[..., LoadedTarget] = RecordedAnswers
+    if settings.recorded.format is not None:
+        if open_format is None:
+            raise TargetError("target.recorded.format: files of other tools are opened by api.targets.load_target")
+        opened = open_format
+    return opened(settings.recorded, suite_folder=suite_folder, facts=facts, citations=settings.citations)
 
 
 def load_callable(fn: Callable[..., Any], *, version: str | None = None, citations: Citations = "auto") -> LoadedTarget:

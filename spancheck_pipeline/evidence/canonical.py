@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any, Final
 
 CONTRACT: Final = 1
@@ -35,3 +36,16 @@ def digest(value: Any) -> str:
     '015abd7f5cc5'
     """
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def digest_of_list(items: Iterable[Any]) -> str:
+    """Return the digest of the list of some items, with one of them in memory at a time.
+
+    >>> digest_of_list(iter([1, "a"])) == digest([1, "a"])
+    True
+    """
+    found = hashlib.sha256(b"[")
+    for number, item in enumerate(items):
+        found.update(("," if number else "").encode() + canonical_json(item).encode("utf-8", "surrogatepass"))
+    found.update(b"]")
+    return found.hexdigest()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spancheck_pipeline.importers import deepeval, inspect_ai, langfuse, promptfoo, ragas, spans, tabular
-from spancheck_pipeline.importers.documents import read_document
+from spancheck_pipeline.importers.documents import first_object, read_document
 from spancheck_pipeline.importers.record import Record
 from spancheck_pipeline.importers.spancheck_1_0 import read_earlier_document
 from spancheck_pipeline.storage.case_rows import Report
@@ -33,10 +33,17 @@ class Format:
 
 
 def _spancheck(path: Path, report: Report) -> Iterator[Record]:
+    if _is_own(first_object(path) or {}):
+        # As JSON lines its header stands alone in the first one, and the file is no document.
+        _refuse_own(path, report)
+        return
     document = read_document(path, report)
     if not isinstance(document, Mapping):
         if document is not None:
             report.add("is no audit log of schema 1.0 and no saved run")
+        return
+    if _is_own(document):
+        _refuse_own(path, report)
         return
     for number, found in enumerate(read_earlier_document(document, str(path)), start=1):
         row = found.row
@@ -48,6 +55,17 @@ def _spancheck(path: Path, report: Report) -> Iterator[Record]:
             latency_ms=row.latency_ms,
             where=f"item {number}",
         )
+
+
+def _is_own(document: Mapping[str, Any]) -> bool:
+    return str(document.get("schema_version")).startswith("2.")
+
+
+def _refuse_own(path: Path, report: Report) -> None:
+    report.add(
+        "is an audit log of this package, and the format 'spancheck' is that of the earlier library (schema 1.0)",
+        fix=f"nothing has to be imported: spancheck score {path.name} shows it, --regrade grades it again",
+    )
 
 
 def _case_fields(case: Any) -> dict[str, Any]:

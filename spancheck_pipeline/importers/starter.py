@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Iterable, Sequence
+import os
+import shutil
+import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 from spancheck_pipeline.evidence.case import Case
@@ -13,13 +17,26 @@ GRADERS = ("citation_accuracy", "abstention_correct", "groundedness", "no_pii")
 """Graders that need no settings."""
 
 
-def write_suite(folder: Path, name: str, cases: Sequence[Case], rows: Iterable[CapturedRow], *, origin: str) -> None:
-    """Write ``suite.yaml``, ``cases.jsonl`` and ``answers.jsonl`` (the first epoch) into a new folder.
+def write_suite(folder: Path, name: str, cases: Iterable[Case], rows: Iterable[CapturedRow], *, origin: str) -> None:
+    """Write ``suite.yaml``, ``cases.jsonl`` and ``answers.jsonl`` (the first epoch) into a new folder, or none of them.
 
     Raises:
         FileExistsError: when the folder is there already.
     """
-    folder.mkdir(parents=True)
+    if folder.exists():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder))
+    # Hidden until it is whole, so that no half suite is ever one.
+    unfinished = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}")
+    unfinished.mkdir(parents=True)
+    try:
+        _write_files(unfinished, name, cases, rows, origin=origin)
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _write_files(folder: Path, name: str, cases: Iterable[Case], rows: Iterable[CapturedRow], *, origin: str) -> None:
     with (folder / "cases.jsonl").open("w", encoding="utf-8") as file:
         for case in cases:
             fields = {"id": case.id, "input": case.input, **case.model_dump(mode="json", exclude_defaults=True)}

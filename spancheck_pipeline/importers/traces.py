@@ -1,19 +1,22 @@
 """Files of spans grouped into traces: one trace is one answered question.
 
-A JSONL file is read twice: once to learn in which lines each trace has spans (only their places stay in memory), once
-to read the traces one by one. A JSON document is read whole. What a span's fields mean lives in ``spans.py`` and
-``langfuse.py``.
+A JSONL file is read twice: once to learn in which lines each trace has spans (their places wait on the disk), once to
+read the traces one by one. Of any other file the spans themselves wait on the disk. What a span's fields mean lives in
+``spans.py`` and ``langfuse.py``.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from spancheck_pipeline.importers.documents import is_jsonl, items_of
+from spancheck_pipeline.importers.spool import TemporaryDatabase, disk_errors
 from spancheck_pipeline.storage.case_rows import READERS, Report, RowError, parse_json
 
 
@@ -66,12 +69,12 @@ def traces_of(
 ) -> Iterator[Trace]:
     """Yield the traces of a file in the order of their first spans."""
     if path.suffix.lower() in READERS.keys() - {".jsonl", ".ndjson"} or not is_jsonl(path):
-        yield from _in_memory(path, report, unpack, document)
+        yield from _by_items(path, report, unpack, document)
         return
-    places = _places(path, report, unpack)
-    with path.open("rb") as file:
+    with _Places() as places, path.open("rb") as file:
+        _find_places(path, report, unpack, places)
         reader = _Lines(file, unpack)
-        for trace_id, found in places.items():
+        for trace_id, found in places.by_trace():
             spans = [span for offset, _ in found for span in reader.at(offset) if span.trace_id == trace_id]
             yield _trace(trace_id, spans, found[0][1])
 
@@ -91,9 +94,32 @@ class _Lines:
         return self._last[1]
 
 
-def _places(path: Path, report: Report, unpack: Unpack) -> dict[str, list[tuple[int, int]]]:
-    """Return offset and number of each line that holds spans of a trace."""
-    places: dict[str, list[tuple[int, int]]] = {}
+class _Places(TemporaryDatabase):
+    """In which lines each trace has spans."""
+
+    def __init__(self) -> None:
+        super().__init__("""
+            CREATE TABLE traces(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+            CREATE TABLE places(trace INTEGER NOT NULL, offset INTEGER NOT NULL, line INTEGER NOT NULL,
+                                PRIMARY KEY(trace, offset)) WITHOUT ROWID
+        """)
+
+    def add(self, trace_id: str, offset: int, line: int) -> None:
+        """Take the place of a line that holds spans of a trace."""
+        with disk_errors():
+            self.db.execute("INSERT OR IGNORE INTO traces(id) VALUES (?)", (trace_id,))
+            place = "INSERT INTO places SELECT number, ?, ? FROM traces WHERE id = ?"
+            self.db.execute(place, (offset, line, trace_id))
+
+    def by_trace(self) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+        """Yield offset and number of each trace's lines, the traces in the order of their first ones."""
+        query = "SELECT id, offset, line FROM traces JOIN places ON trace = number ORDER BY number, offset"
+        with disk_errors():
+            for trace_id, found in groupby(self.db.execute(query), key=lambda row: row[0]):
+                yield trace_id, [(offset, line) for _, offset, line in found]
+
+
+def _find_places(path: Path, report: Report, unpack: Unpack, places: _Places) -> None:
     with path.open("rb") as file:
         offset = 0
         for number, line in enumerate(iter(file.readline, b""), start=1):
@@ -108,22 +134,46 @@ def _places(path: Path, report: Report, unpack: Unpack) -> dict[str, list[tuple[
             if not spans:
                 report.add("this line holds no span with a trace id", line=number)
             for trace_id in dict.fromkeys(span.trace_id for span in spans):
-                places.setdefault(trace_id, []).append((start, number))
-    return places
+                places.add(trace_id, start, number)
 
 
-def _in_memory(
+class _Spans(TemporaryDatabase):
+    """The spans of each trace, of a file in which no place can be gone back to."""
+
+    def __init__(self) -> None:
+        super().__init__("""
+            CREATE TABLE traces(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+            CREATE TABLE spans(number INTEGER PRIMARY KEY, trace INTEGER NOT NULL, body BLOB NOT NULL);
+            CREATE INDEX by_trace ON spans(trace, number)
+        """)
+
+    def add(self, span: Span) -> None:
+        """Take a span."""
+        with disk_errors():
+            self.db.execute("INSERT OR IGNORE INTO traces(id) VALUES (?)", (span.trace_id,))
+            insert = "INSERT INTO spans(trace, body) SELECT number, ? FROM traces WHERE id = ?"
+            self.db.execute(insert, (pickle.dumps(span), span.trace_id))
+
+    def by_trace(self) -> Iterator[tuple[str, list[Span]]]:
+        """Yield the spans of each trace, the traces in the order of their first ones."""
+        query = "SELECT id, body FROM traces JOIN spans ON trace = traces.number ORDER BY trace, spans.number"
+        with disk_errors():
+            for trace_id, found in groupby(self.db.execute(query), key=lambda row: row[0]):
+                yield trace_id, [pickle.loads(body) for _, body in found]  # noqa: S301 - written by this process
+
+
+def _by_items(
     path: Path, report: Report, unpack: Unpack, document: Callable[[Any], list[Any] | None]
 ) -> Iterator[Trace]:
-    grouped: dict[str, list[Span]] = {}
-    for item in items_of(path, report, document):
-        spans = unpack(item.value)
-        if not spans:
-            report.add(item.said("holds no span with a trace id"), line=item.line)
-        for span in spans:
-            grouped.setdefault(span.trace_id, []).append(span)
-    for trace_id, spans in grouped.items():
-        yield _trace(trace_id, spans, None)
+    with _Spans() as kept:
+        for item in items_of(path, report, document):
+            spans = unpack(item.value)
+            if not spans:
+                report.add(item.said("holds no span with a trace id"), line=item.line)
+            for span in spans:
+                kept.add(span)
+        for trace_id, spans in kept.by_trace():
+            yield _trace(trace_id, spans, None)
 
 
 def _trace(trace_id: str, spans: list[Span], line: int | None) -> Trace:

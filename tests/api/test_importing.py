@@ -28,8 +28,8 @@ SUITE = Suite(contract=1, name="leases", target=Target(recorded="answers.jsonl")
 
 def imported(store: Store, path: Path, format_: str, *, known=(), replace=False, **options):
     source = Source(path=path, format=format_, **options)
-    read = read_source(source, known)
-    return import_run(store, NIGHT, SUITE, source, read, known=known, replace=replace, now=AT)
+    with read_source(source, known) as read:
+        return import_run(store, NIGHT, SUITE, source, read, replace=replace, now=AT)
 
 
 def captured(store: Store):
@@ -135,7 +135,8 @@ def test_ambiguous_payloads_name_the_candidates_and_the_option_that_decides(tmp_
     path = jsonl(tmp_path / "a.jsonl", [row])
     with pytest.raises(ConfigError, match="azure_on_your_data or perplexity: say which with --citations"):
         read_source(Source(path=path, format="jsonl"))
-    assert read_source(Source(path=path, format="jsonl", citations="azure_on_your_data")).carried["citations"] == 1
+    with read_source(Source(path=path, format="jsonl", citations="azure_on_your_data")) as read:
+        assert read.carried["citations"] == 1
 
 
 def test_messages_quote_nothing_of_the_file(tmp_path):
@@ -155,7 +156,8 @@ def peak_of_reading(folder: Path, n: int) -> int:
             file.write(json.dumps({"id": f"q{i}", "input": "?", "answer": "a", "contexts": [{"text": passage}]}) + "\n")
     tracemalloc.start()
     try:
-        read_source(Source(path=path, format="jsonl"))
+        with read_source(Source(path=path, format="jsonl")):
+            pass
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -173,8 +175,8 @@ def test_spans_stream_by_their_places(tmp_path):
         for span in line["resourceSpans"][0]["scopeSpans"][0]["spans"]:
             span["traceId"] = f"t{i}"
         lines.append(line)
-    read = read_source(Source(path=jsonl(tmp_path / "spans.jsonl", lines), format="otel_genai"))
-    assert [case.id for case in read.cases] == [f"t{i}" for i in range(50)]
+    with read_source(Source(path=jsonl(tmp_path / "spans.jsonl", lines), format="otel_genai")) as read:
+        assert [case.id for case in read.cases()] == [f"t{i}" for i in range(50)]
 
 
 def test_an_imported_run_of_a_suite_is_reused_by_its_night(tmp_path):
@@ -185,7 +187,8 @@ def test_an_imported_run_of_a_suite_is_reused_by_its_night(tmp_path):
     place = Night(project.name, DATE)
     source = Source(path=jsonl(tmp_path / "a.jsonl", ROWS), format="jsonl")
     suite = SUITE.model_copy(update={"name": project.name})
-    done = import_run(store, place, suite, source, read_source(source), now=AT)
+    with read_source(source) as read:
+        done = import_run(store, place, suite, source, read, now=AT)
 
     def never():
         raise AssertionError("nothing is called for a captured place")

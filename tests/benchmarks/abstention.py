@@ -1,9 +1,10 @@
 """How well declining is told from answering, on labelled answers, beside an earlier detector.
 
-    python tests/benchmarks/abstention.py DATA [--incumbent SITE_PACKAGES]
+    python tests/benchmarks/abstention.py DATA [--cases FILE] [--incumbent SITE_PACKAGES]
 
-DATA holds abstention_gold.*.jsonl, abstention_partial.*.jsonl and refusal_gold.*.jsonl. With --incumbent, the folder
-where spancheck 0.3.1 is installed is read too. Intervals: Wilson.
+DATA holds abstention_gold.*.jsonl, abstention_partial.*.jsonl and refusal_gold.*.jsonl. FILE holds single texts with
+what `abstained` must be (true, false, null). With --incumbent, the folder where spancheck 0.3.1 is installed is read
+too. Intervals: Wilson.
 """
 
 from __future__ import annotations
@@ -55,12 +56,21 @@ def earlier(site_packages: str) -> Callable[[str], bool]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
+    parser.add_argument("--cases", type=Path)
     parser.add_argument("--incumbent")
     options = parser.parse_args()
     gold = rows(options.data, "abstention_gold")
     print("abstention_gold  ours:     ", measure(gold, lambda text: detect_abstention(text).abstained is True))
     if options.incumbent:
         print("abstention_gold  incumbent:", measure(gold, earlier(options.incumbent)))
+    if options.cases:
+        asked = [json.loads(line) for line in options.cases.open(encoding="utf-8")]
+        wrong = [row["id"] for row in asked if detect_abstention(row["text"]).abstained is not row["abstained"]]
+        print(f"cases            ours:      {len(asked) - len(wrong)} of {len(asked)} right {wrong or ''}")
+        if options.incumbent:
+            says = earlier(options.incumbent)
+            right = sum(says(row["text"]) is row["abstained"] for row in asked)
+            print(f"cases            incumbent: {right} of {len(asked)} right")
     print("abstention_partial, by kind")
     kinds(rows(options.data, "abstention_partial"), "kind")
     print("refusal_gold, by label")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from recorded_files import RAGAS, ROWS, jsonl
+from recorded_files import LANGFUSE, RAGAS, ROWS, document, jsonl, openinference_spans
 from scenario import DATE, Project
 
 from spancheck_pipeline.api.stored import grade_place
@@ -98,6 +98,10 @@ def test_columns_and_producers_are_given_on_the_command_line(folder: Path, capsy
         (["jsonl", "a.jsonl", "--suite", "mine", "--citations", "anthropi"], "'anthropic'"),
         (["ragas", "a.jsonl", "--suite", "mine"], "a.jsonl:1: has neither 'user_input'"),
         (["jsonl", "a.jsonl"], "--suite"),
+        (["jsonl", "a.jsonl", "--suite", "mine", "--column", "answer=reply"], "map answer=reply leads nowhere"),
+        (["jsonl", "a.jsonl", "--suite", "mine", "--column", "answer=answr"], "did you mean 'answer'?"),
+        (["jsonl", "a.jsonl", "--suite", "mine", *("--column", "answer=answer") * 2], "answer is given twice"),
+        (["langfuse", "a.jsonl", "--suite", "mine"], "looks like a file of jsonl, and was read as langfuse"),
     ],
 )
 def test_a_mistake_is_one_message_and_exit_code_2_and_nothing_is_written(
@@ -118,3 +122,72 @@ def test_a_date_that_has_a_run_is_not_overwritten_by_mistake(folder: Path, capsy
     code, _, err = run(*arguments, capsys=capsys)
     assert (code, "--replace" in err) == (2, True)
     assert run(*arguments, "--replace", capsys=capsys)[0] == 0
+
+
+@pytest.mark.parametrize("likely", ["ragas", "langfuse", "openinference"])
+def test_a_file_of_another_format_in_which_nothing_is_an_answer_is_not_stored(folder: Path, capsys, likely) -> None:
+    rows = {"ragas": RAGAS, "langfuse": [LANGFUSE], "openinference": openinference_spans()}[likely]
+    path = jsonl(folder / "a.jsonl", rows)
+    for format_ in ("jsonl", "deepeval", "langfuse", "otel_genai", "ragas"):
+        # Spans of both conventions are read by one reader, whichever of them is named.
+        if format_ == likely or {format_, likely} == {"openinference", "otel_genai"}:
+            continue
+        code, _, err = run("import", format_, path, "--suite", "mine", "--date", DATE, capsys=capsys)
+        assert code == 2, format_
+        assert f"looks like a file of {likely}" in err, format_
+    assert not (folder / "storage" / "captured_run").exists()
+
+
+def test_a_file_in_which_no_item_is_answered_is_refused_and_one_of_failed_calls_is_stored_with_exit_1(
+    folder: Path, capsys
+) -> None:
+    silent = jsonl(folder / "silent.jsonl", [{"user_input": "?", "response": None}])
+    code, _, err = run("import", "ragas", silent, "--suite", "mine", "--date", DATE, capsys=capsys)
+    assert (code, "none of its 1 items holds an answer" in err) == (2, True)
+    failed = jsonl(folder / "failed.jsonl", [{"id": "q1", "input": "?", "error": "boom"}])
+    code, _, err = run("import", "jsonl", failed, "--suite", "mine", "--date", DATE, capsys=capsys)
+    assert (code, "every call in" in err) == (1, True)
+    assert captured(folder, "mine")[0].error_class == "RecordedError"
+
+
+def test_a_wrong_field_of_an_answer_is_named_with_what_to_correct(folder: Path, capsys) -> None:
+    rows = [
+        {"id": "a", "input": "?", "answer": "x", "usage": {"input_tokens": -1}},
+        {"id": "b", "input": "?", "answer": "x", "contexts": [{"text": 7}]},
+        {"id": "c", "input": "?", "answer": "x", "latency_ms": "SECRET"},
+    ]
+    path = jsonl(folder / "a.jsonl", rows)
+    code, _, err = run("import", "jsonl", path, "--suite", "mine", "--date", DATE, capsys=capsys)
+    assert code == 2
+    assert "a.jsonl:1: what it holds is no output: usage.input_tokens must be greater than or equal to 0" in err
+    assert "a.jsonl:2: what it holds is no output: contexts[0].text must be a text" in err
+    assert "a.jsonl:3: what it holds is no output: latency_ms" in err
+    assert "correct it, or take it from elsewhere: --column latency_ms=PATH" in err
+    assert "SECRET" not in err
+
+
+def test_an_audit_log_of_this_package_is_told_what_it_is(folder: Path, capsys) -> None:
+    header = {"kind": "header", "contract": 1, "schema_version": "2.0"}
+    document(folder / "audit.json", {**header, "cases": []})
+    jsonl(folder / "audit.jsonl", [header, {"kind": "record", "case_id": "q1"}])
+    for name in ("audit.json", "audit.jsonl"):
+        code, _, err = run("import", "spancheck", folder / name, "--suite", "mine", "--date", DATE, capsys=capsys)
+        assert code == 2
+        assert "is an audit log of this package" in err
+        assert f"nothing has to be imported: spancheck score {name}" in err
+
+
+def test_an_unfinished_capture_is_not_called_a_captured_run(folder: Path, capsys) -> None:
+    project = Project(folder, n=2)
+    place = Night("small", DATE)
+    journals = Store(project.storage).local_folder("_journal", place)
+    journals.mkdir(parents=True)
+    (journals / "capture.jsonl").write_text("{}\n")
+    path = jsonl(folder / "a.jsonl", ROWS)
+    arguments = ["import", "jsonl", path, "--suite", "small", "--date", DATE]
+    code, _, err = run(*arguments, capsys=capsys)
+    assert code == 2
+    assert "a capture of small on 2026-03-14 was begun and is not finished" in err
+    assert "holds a captured run" not in err
+    assert run(*arguments, "--replace", capsys=capsys)[0] == 0
+    assert (journals / "capture.jsonl").exists()

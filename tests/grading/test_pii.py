@@ -68,6 +68,25 @@ def test_check_digits_and_the_nearest_word_decide(text: str, kinds: list[str]) -
     assert [item.kind for item in find_pii(text)] == kinds
 
 
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("A Doberman 12, 1990 in Kent", []),
+        ("DOB 12.03.1990", ["date_of_birth"]),
+        ("adob 12.03.1990", []),
+        ("ungeboren am 3. Mai 1980", []),
+        ("彼の生年月日は1990年1月2日", ["date_of_birth"]),
+        ("compassport 912803456", []),
+        ("我的护照号码912803456", ["passport"]),
+        ("Kids revive en 12 calle Mayor", []),
+        ("Ana vive en 12 calle Mayor", ["home_address"]),
+        ("我的身份证号码是11010519491231002X", ["cn_ric"]),
+    ],
+)
+def test_a_cue_is_a_word_of_its_own_but_in_scripts_without_spaces(text: str, kinds: list[str]) -> None:
+    assert [item.kind for item in find_pii(text)] == kinds
+
+
 def test_the_number_plans_are_part_of_the_spec() -> None:
     assert set(data_versions()) == {"pii_cues.toml", "pii_kinds.toml", "phonenumbers", "python-stdnum"}
 

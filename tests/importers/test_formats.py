@@ -31,6 +31,8 @@ from recorded_files import (
 
 from spancheck_pipeline.api.importing import Source, read_source
 from spancheck_pipeline.errors import ConfigError, ContractError, UsageError
+from spancheck_pipeline.evidence.run import Output
+from spancheck_pipeline.grading.graders.citation_accuracy import verify_citation
 from spancheck_pipeline.importers.formats import FORMATS
 from spancheck_pipeline.importers.record import case_of, row_of, with_columns
 from spancheck_pipeline.storage.case_rows import Report
@@ -145,6 +147,11 @@ def test_spancheck_audit_logs_keep_cases_outputs_and_errors(tmp_path: Path) -> N
             },
         ]
     )
+
+
+def test_saved_runs_of_spancheck_are_read_like_its_audit_logs(tmp_path: Path) -> None:
+    expected = read("spancheck", document(tmp_path / "audit.json", SPANCHECK))
+    assert read("spancheck", document(tmp_path / "run.json", {"results": SPANCHECK["cases"]})) == expected
 
 
 def test_ragas_samples_and_conversations(tmp_path: Path) -> None:
@@ -539,6 +546,66 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, format_: str) -> Non
     assert "FILE" in problems(format_, path)
 
 
+def without(example: Any, *path: Any) -> Any:
+    """Return an example without the text at a path."""
+    changed = copy.deepcopy(example)
+    at = changed
+    for part in path[:-1]:
+        at = at[part]
+    at[path[-1]] = None
+    return changed
+
+
+def retriever(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return spans whose first document came without its content."""
+    changed = copy.deepcopy(spans)
+    del changed[2]["attributes.retrieval.documents"][0]["document.content"]
+    return changed
+
+
+def otlp_without_content() -> dict[str, Any]:
+    changed = otlp_spans()
+    attributes = changed["resourceSpans"][0]["scopeSpans"][0]["spans"][1]["attributes"]
+    attributes[1]["value"]["stringValue"] = '[{"id": "lease", "score": 0.9}]'
+    return changed
+
+
+TEXTLESS: dict[str, Any] = {
+    "jsonl": without(ROWS[0], "contexts", 0, "text"),
+    "spancheck": without(
+        without(SPANCHECK, "cases", 0, "output", "contexts"), "cases", 0, "output", "sources", "lease"
+    ),
+    "ragas": without(RAGAS[0], "retrieved_contexts", 0),
+    "langfuse": without(LANGFUSE, "observations", 0, "output", 0, "page_content"),
+    "openinference": retriever(openinference_spans()),
+    "otel_genai": otlp_without_content(),
+}
+
+
+@pytest.mark.parametrize("format_", TEXTLESS)
+def test_a_passage_that_came_without_its_text_is_a_source_without_text(tmp_path: Path, format_: str) -> None:
+    value = TEXTLESS[format_]
+    write = document if format_ == "spancheck" else jsonl
+    path = write(tmp_path / "a.jsonl", value if isinstance(value, list) or write is document else [value])
+    first = read(format_, path)[0]["row"]["output"]["contexts"][0]
+    assert first["source_id"] == "lease"
+    assert "text" not in first
+
+
+def test_offsets_that_do_not_fit_their_words_are_flagged_and_never_moved(tmp_path: Path) -> None:
+    log = copy.deepcopy(INSPECT)
+    log["samples"][0]["output"]["choices"][0]["message"]["content"][0]["citations"][0]["cited_text"] = [3, 99]
+    citation = read("inspect_ai", document(tmp_path / "log.json", log))[0]["row"]["output"]["citations"][0]
+    assert citation["flags"] == ["offset_mismatch"]
+    # In rows the offsets are the writer's own statement; verifying them is the grader's work.
+    row = copy.deepcopy(ROWS[0])
+    row["citations"][0] |= {"source_start": 4, "source_end": 33}
+    found = read("jsonl", jsonl(tmp_path / "a.jsonl", [row]))[0]["row"]["output"]
+    assert (found["citations"][0]["source_start"], found["citations"][0]["source_end"]) == (4, 33)
+    output = Output.model_validate(found)
+    assert "offset_mismatch" in verify_citation(output.citations[0], output.contexts, output.answer).warnings
+
+
 def nodes(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [found for key, item in pairs for found in ((*path, key), *nodes(item, (*path, key)))]
@@ -559,7 +626,7 @@ def test_a_field_of_another_type_is_a_problem_or_missing_and_never_a_crash(
             tmp_path / "a.jsonl", [value] if format_ in {"jsonl", "ragas"} else value
         )
         try:
-            read_source(Source(path=file, format=format_))
+            read_source(Source(path=file, format=format_)).close()
         except (ConfigError, ContractError):
             continue
 
@@ -603,8 +670,8 @@ def test_two_rows_of_one_id_are_a_problem_and_two_of_one_question_are_two_cases(
     same_id = [{"id": "q1", "input": "a", "answer": "b"}, {"id": "q1", "input": "a", "answer": "c"}]
     assert "'q1' stands twice" in problems("jsonl", jsonl(tmp_path / "a.jsonl", same_id))
     asked_twice = [{"input": "a", "answer": "b"}, {"input": "a", "answer": "c"}]
-    found = read_source(Source(path=jsonl(tmp_path / "b.jsonl", asked_twice), format="jsonl"))
-    first, second = (case.id for case in found.cases)
+    with read_source(Source(path=jsonl(tmp_path / "b.jsonl", asked_twice), format="jsonl")) as found:
+        first, second = (case.id for case in found.cases())
     assert second == f"{first}-2"
 
 
@@ -613,7 +680,7 @@ def test_a_wrong_format_column_or_choice_is_refused_with_the_nearest_name(tmp_pa
     for source, said in (
         ({"format": "raggas"}, "'ragas'"),
         ({"format": "jsonl", "columns": {"anser": "x"}}, "'answer'"),
-        ({"format": "jsonl", "only": "x"}, "--only"),
+        ({"format": "jsonl", "only": "x"}, "`only`"),
         ({"format": "jsonl", "path": tmp_path / "none.jsonl"}, "no such file"),
     ):
         with pytest.raises(UsageError, match=said):

@@ -639,6 +639,28 @@ def test_unknown_places_of_bedrock_and_gemini_are_counted_too() -> None:
     assert provenance(read(changed(GEMINI, index, [9]))) == "dangling"
 
 
+LACKING: dict[str, tuple[dict[str, Any], set[str]]] = {
+    # Their citations are markers in the text, or ids: there are no offsets that could be wrong.
+    "offsets": (WRONG, {"azure_on_your_data", "perplexity", "llamaindex"}),
+    # Links: no evidence text ever comes with them.
+    "texts": (MISSING, {"openai_chat", "perplexity"}),
+    # A response of the query engine says nothing of how it ended.
+    "a finish reason": (TRUNCATED, {"llamaindex"}),
+    # One kind of citation each; those of Bedrock's Converse and Gemini are in a test of their own.
+    "kinds of citations": (
+        UNKNOWN,
+        {"azure_on_your_data", "perplexity", "llamaindex", "bedrock_rag", "bedrock_converse", "gemini"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LACKING)
+def test_every_producer_is_tried_with_every_fault_that_its_payload_can_have(what: str) -> None:
+    table, without = LACKING[what]
+    assert set(table) | without == set(BY_PRODUCER)
+    assert not set(table) & without
+
+
 # -- one producer's own ways ----------------------------------------------------------------------------------------
 
 

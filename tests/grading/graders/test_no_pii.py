@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from spancheck_pipeline.errors import GraderSettingsError, UsageError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output
 from spancheck_pipeline.grading.evaluate import grade_row
 from spancheck_pipeline.grading.grader import spec_of
+from spancheck_pipeline.grading.graders import build_grader
 from spancheck_pipeline.grading.graders.no_pii import NoPii
 from spancheck_pipeline.grading.score import Outcome, Score
 
@@ -94,6 +97,58 @@ def test_a_further_detector_can_be_added_and_is_part_of_the_spec() -> None:
     score = graded(NoPii(detector=names), "Ask Jane Roe.")
     assert [(finding.grade, finding.answer_start) for finding in score.findings] == [("person", 4)]
     assert spec_of(NoPii(detector=names)).digest != spec_of(NoPii()).digest
+
+
+def test_where_our_own_find_stands_a_detectors_is_left_out_and_of_two_of_its_own_the_longer_stays() -> None:
+    def over(text: str) -> list[tuple[str, int, int]]:
+        return [("person", 9, 17), ("name", 0, 5), ("person", 0, 5), ("first_name", 0, 3), ("nothing", 2, 2)]
+
+    answer = "Write to jane.roe@example.org"
+    assert [(finding.grade, finding.answer_end) for finding in graded(NoPii(detector=over), answer).findings] == [
+        ("name", 5),
+        ("email", 29),
+    ]
+    only = NoPii(detector=over, kinds=("person",))
+    assert [finding.answer_start for finding in graded(only, answer).findings] == [0, 9]
+
+
+@dataclass(frozen=True)
+class FakePresidio:
+    """Stands in for the extra: a class that is made without arguments, and says its version in its fields."""
+
+    library: str = "9.9"
+
+    def __call__(self, text: str) -> list[tuple[str, int, int]]:
+        return names(text)
+
+
+def test_presidio_is_a_word_in_a_suite_file_whose_class_the_builder_loads() -> None:
+    asked: list[str] = []
+
+    def load(reference: str) -> Any:
+        asked.append(reference)
+        return FakePresidio
+
+    grader = build_grader("no_pii", {"detector": "presidio"}, load=load)
+    assert asked == ["spancheck_pipeline.clients.presidio:PresidioDetector"]
+    assert spec_of(grader).as_dict()["settings"]["detector"] == {"library": "9.9"}
+    case = Case("q1", "?")
+    row = CapturedRow(case_id="q1", question_digest=case.question_digest, output=Output(answer="Ask Jane Roe."))
+    assert [finding.grade for finding in grade_row(grader, case, row).findings] == ["person"]
+
+
+def test_a_word_that_is_no_detector_and_an_extra_that_is_missing_are_said_with_their_setting() -> None:
+    def missing(reference: str) -> Any:
+        def make() -> Any:
+            raise UsageError("it comes with the extra")
+
+        return make
+
+    for word, said in (("presido", "detector: must be presidio"), ("presidio", "detector: it comes with the extra")):
+        with pytest.raises(GraderSettingsError, match=said):
+            build_grader("no_pii", {"detector": word}, load=missing)
+    with pytest.raises(GraderSettingsError, match="cannot be loaded here"):
+        build_grader("no_pii", {"detector": "presidio"})
 
 
 def test_the_number_plans_are_part_of_the_spec() -> None:
