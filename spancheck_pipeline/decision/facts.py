@@ -7,9 +7,10 @@ Callers make the facts from stored tables. Counting them lives in ``tally.py``, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from spancheck_pipeline.grading.score import Outcome
 
@@ -62,6 +63,28 @@ class GraderFacts:
     measurement: str
     version: str = ""
     spec_digest: str = ""
+    judges: tuple[str, ...] = ()
+    """Judges whose verdicts its scores rest on."""
+
+
+def judge_names(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the judges that stand in a grader's spec, wherever a setting has one; of a panel, the panel's name.
+
+    >>> judge_names({"settings": {"judge": {"name": "strict", "prompt_digest": "5e", "members": []}}})
+    ('strict',)
+    """
+    return tuple(dict.fromkeys(_judges_in(spec)))
+
+
+def _judges_in(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        if "prompt_digest" in value and isinstance(value.get("name"), str):
+            yield value["name"]
+            return
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _judges_in(item)
 
 
 class CaseOutcome(StrEnum):

@@ -5,10 +5,12 @@ How they are computed from scores lives in ``scorecard.py``; the formulas in ``s
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from spancheck_pipeline.decision.standing import NOT_KNOWN, Standing
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -126,6 +128,8 @@ class GraderFigures(BaseModel):
     unmeasured_case_ids: tuple[str, ...] = ()
     pass_hat_k: tuple[PassHatK, ...] = ()
     """Empty with one epoch; k = 1 … 10 and the number of epochs otherwise."""
+    judges: tuple[str, ...] = ()
+    """Judges whose verdicts its scores rest on."""
     criteria: CriteriaFigures | None = None
     """Each criterion on its own; None for a grader whose findings are no criteria."""
 
@@ -218,6 +222,85 @@ class Headline(BaseModel):
     latency: Latency = Latency()
 
 
+class CorrectedRate(BaseModel):
+    """A judge's rate without the errors that its calibration shows it to make, with its 95 % interval."""
+
+    model_config = _FROZEN
+
+    method: Literal["rogan_gladen", "ppi++"]
+    """``ppi++`` where the gold set is a random slice of the suite's answers, else ``rogan_gladen``."""
+    value: float = Field(ge=0, le=1)
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+
+
+class JudgeFigures(BaseModel):
+    """What one judge said in a run, and whether it is trusted."""
+
+    model_config = _FROZEN
+
+    name: str
+    kind: Literal["judge", "panel"]
+    client: str
+    """``openai``, ``command`` …; ``stub`` is not a judge."""
+    model: str | None = None
+    prompt: str | None = None
+    prompt_digest: str | None = None
+    threshold: float
+    runs: int = 1
+    graders: tuple[str, ...]
+    """Graders whose scores rest on it."""
+    served_models: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Judge that was asked (of a panel, its members) → the models that answered."""
+    n_packets: int = Field(ge=0)
+    """Distinct questions to it: a claim, sentence or criterion with its evidence."""
+    failures: dict[str, int] = Field(default_factory=dict)
+    """Packets without an opinion, by reason code. They are in no rate."""
+    n_unstable: int = Field(default=0, ge=0)
+    """Packets on which its repeats disagree."""
+    raw: Rate
+    """Share of the judged packets that it says are supported; packets of one case or cluster go together."""
+    corrected: CorrectedRate | None = None
+    """None where no calibration is of exactly this judge, or the judge is no better than chance."""
+    standing: Standing
+
+
+class AdjudicatedFigures(BaseModel):
+    """What one grader says of a run where people's dispositions are applied. The raw figures stand beside it."""
+
+    model_config = _FROZEN
+
+    counts: Counts
+    pass_rate: Rate
+    n_confirmed: int = 0
+    """Findings that a person agrees with; this changes no figure."""
+    n_passes: int = 0
+    """Findings that should have passed."""
+    n_fails: int = 0
+    """Findings that should have failed."""
+    n_waived: int = 0
+    """Findings that are accepted until they expire."""
+    n_expired: int = 0
+    """Dispositions that hold no more."""
+    n_stale: int = 0
+    """Dispositions of findings that say something else now; they are not applied."""
+
+
+class Adjudicated(BaseModel):
+    """What people's signed-off dispositions come to. It holds no text."""
+
+    model_config = _FROZEN
+
+    graders: dict[str, AdjudicatedFigures] = Field(default_factory=dict)
+    """Grader → its figures; only those that have dispositions."""
+    hallucination: Hallucination | None = None
+    """None where the groundedness grader has none."""
+    n_elsewhere: int = 0
+    """Dispositions of another capture of this place, or of graders that it has no more; they are not applied."""
+    next_expiry: datetime | None = None
+    """UTC instant from which on these figures are others."""
+
+
 class ScorecardDocument(BaseModel):
     """Counts and rates of one captured run under one set of graders. It holds no text of cases or answers."""
 
@@ -239,6 +322,8 @@ class ScorecardDocument(BaseModel):
     """Cases by whether the system answered: pass where every epoch was, unmeasured where a row is missing."""
     graders: dict[str, GraderFigures]
     """Grader name → its figures, in the suite's order."""
+    judges: dict[str, JudgeFigures] = Field(default_factory=dict)
+    """Judge → what it said and where it stands; empty where no grader rests on one."""
     errors: dict[str, int] = Field(default_factory=dict)
     """Rows that failed for good, by error class."""
     attempts: int = 0
@@ -252,8 +337,17 @@ class ScorecardDocument(BaseModel):
     attributions: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Why answers failed → ids of the cases: ``not_retrieved``, ``ignored``, ``invented``, ``wrongly_declined``,
     ``wrongly_answered``, ``other``. A case stands under each reason that one of its epochs has."""
+    adjudicated: Adjudicated | None = None
+    """Rates under the dispositions that people signed; None where nobody signed any."""
     inputs: dict[str, str] = Field(default_factory=dict)
     """Digests of what it was made from, as the caller names them."""
+
+    def not_gating(self, grader: str) -> dict[str, Standing]:
+        """Return the judges that a grader's scores rest on and that may not gate, with where they stand."""
+        figures = self.graders.get(grader)
+        names = figures.judges if figures else ()
+        stands = {name: self.judges[name].standing if name in self.judges else NOT_KNOWN for name in names}
+        return {name: found for name, found in stands.items() if not found.gates}
 
     @property
     def digest(self) -> str:

@@ -152,7 +152,9 @@ def _regressions(
 ) -> Iterator[RuleResult]:
     if settings.regression is not None:
         graders = _gating(settings, scorecard.graders)
-        yield from regression_rules(comparisons, settings.regression, graders, is_blocking=settings.blocking)
+        yield from regression_rules(
+            comparisons, settings.regression, graders, is_blocking=settings.blocking, scorecard=scorecard
+        )
 
 
 __all__ = [

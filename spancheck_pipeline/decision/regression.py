@@ -12,7 +12,8 @@ from typing import Final
 
 from spancheck_pipeline import stats
 from spancheck_pipeline.decision.comparison import Baseline, ComparisonDocument, PairedFigures
-from spancheck_pipeline.decision.rule import Answer, RuleResult, gravest
+from spancheck_pipeline.decision.figures import ScorecardDocument
+from spancheck_pipeline.decision.rule import Answer, RuleResult, gravest, ignored
 from spancheck_pipeline.decision.suite import Regression
 
 _BASELINES: Final[dict[Baseline, str]] = {
@@ -47,19 +48,26 @@ def regression_name(grader: str) -> str:
 
 
 def regression_rules(
-    comparisons: Sequence[ComparisonDocument], settings: Regression, graders: Iterable[str], *, is_blocking: bool
+    comparisons: Sequence[ComparisonDocument],
+    settings: Regression,
+    graders: Iterable[str],
+    *,
+    is_blocking: bool,
+    scorecard: ScorecardDocument | None = None,
 ) -> Iterator[RuleResult]:
     """Yield one result a gating grader, over every baseline that the run is comparable with.
 
     FAIL where the one-sided exact test is significant after Holm; PASS where it is not and the run could have seen a
-    drop of ``detect``; else INCONCLUSIVE. With a ``margin``, PASS is an interval wholly above −margin.
+    drop of ``detect``; else INCONCLUSIVE. With a ``margin``, PASS is an interval wholly above −margin. A grader of the
+    ``scorecard`` that rests on a judge which may not gate is not tested, and takes no part in Holm's adjustment.
     """
     names = list(graders)
-    tests = regression_tests(comparisons, settings, names)
+    left_out = {name for name in names if scorecard is not None and scorecard.not_gating(name)}
+    tests = regression_tests(comparisons, settings, [name for name in names if name not in left_out])
     for name in names:
         of_grader = [test for test in tests if test.grader == name]
         if not of_grader:
-            yield RuleResult(
+            rule = RuleResult(
                 rule=regression_name(name),
                 kind="regression",
                 subject=name,
@@ -67,6 +75,7 @@ def regression_rules(
                 reason=f"{name}: no comparable baseline; the thresholds alone decide",
                 is_blocking=is_blocking,
             )
+            yield rule if scorecard is None else ignored(rule, scorecard)
             continue
         yield _joined(name, of_grader, settings, is_blocking=is_blocking)
 

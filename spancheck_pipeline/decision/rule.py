@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from spancheck_pipeline.decision.figures import Counts
+from spancheck_pipeline.decision.figures import Counts, ScorecardDocument
 
 
 class Answer(StrEnum):
@@ -21,7 +21,7 @@ class Answer(StrEnum):
     NOT_MEASURED = "NOT_MEASURED"
     """What was not measured could turn the answer; quality is not what failed."""
     INCONCLUSIVE = "INCONCLUSIVE"
-    """No regression was found, and the run could not have seen one; it does not block."""
+    """No regression was found, and the run could not have seen one; or the rule was not applied. It does not block."""
 
     @property
     def is_ok(self) -> bool:
@@ -64,3 +64,25 @@ class RuleResult(BaseModel):
     """Of a regression that is inconclusive: about how many pairs would have seen the drop that the suite asks for."""
     is_blocking: bool = True
     """Whether the suite makes a failure of this rule an error, or only a warning."""
+    is_ignored: bool = False
+    """Whether it was not applied: the grader rests on a judge that may not gate. Then it is INCONCLUSIVE."""
+
+
+def ignored(rule: RuleResult, scorecard: ScorecardDocument) -> RuleResult:
+    """Return a rule about a grader, not applied where the grader rests on a judge that may not gate; else as it is."""
+    stands = scorecard.not_gating(rule.subject)
+    if not stands:
+        return rule
+    why = "; ".join(f"{name} is {found.trust.replace('_', ' ')} ({found.reason})" for name, found in stands.items())
+    return RuleResult(
+        rule=rule.rule,
+        kind=rule.kind,
+        subject=rule.subject,
+        threshold=rule.threshold,
+        observed=rule.observed,
+        answer=Answer.INCONCLUSIVE,
+        reason=f"{rule.subject}: not applied, since it rests on a judge that may not gate: {why}",
+        counts=rule.counts,
+        is_blocking=rule.is_blocking,
+        is_ignored=True,
+    )

@@ -29,6 +29,7 @@ from spancheck_pipeline.decision.figures import (
     GraderFigures,
     Hallucination,
     Headline,
+    JudgeFigures,
     Latency,
     Quantiles,
     Rate,
@@ -52,6 +53,7 @@ def build_scorecard(
     case_ids: Iterable[str] = (),
     epochs: int | None = None,
     attributions: Iterable[tuple[str, str]] = (),
+    judges: Iterable[JudgeFigures] = (),
     inputs: Mapping[str, str] | None = None,
 ) -> ScorecardDocument:
     """Return the scorecard of one captured run.
@@ -88,6 +90,7 @@ def build_scorecard(
         retries=calls.retries,
         tokens=_tokens(calls),
         served_models=dict(sorted(calls.models.items())),
+        judges={judge.name: judge for judge in judges},
         attributions=_by_reason(attributions),
         inputs=dict(sorted((inputs or {}).items())),
     )
@@ -122,6 +125,7 @@ def _grader_figures(facts: GraderFacts, run: RunTally) -> GraderFigures:
             run.epochs,
         ),
         criteria=criteria_figures(run.criteria[facts.name], run.epochs),
+        judges=facts.judges,
     )
 
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Final
 
 from spancheck_pipeline import stats
-from spancheck_pipeline.decision.figures import Counts, GraderFigures, ScorecardDocument
-from spancheck_pipeline.decision.rule import Answer, RuleResult
+from spancheck_pipeline.decision.figures import AdjudicatedFigures, Counts, GraderFigures, ScorecardDocument
+from spancheck_pipeline.decision.rule import Answer, RuleResult, ignored
 from spancheck_pipeline.decision.suite import GateSettings
 
 COMPLETION: Final = "completion"
@@ -30,11 +30,14 @@ def threshold_names(settings: GateSettings) -> list[str]:
 def threshold_rules(scorecard: ScorecardDocument, settings: GateSettings) -> Iterator[RuleResult]:
     """Yield what each threshold says, ``completion`` always among them."""
     for name, threshold in _thresholds_of(settings).items():
-        counts = _counts_of(scorecard, name)
+        counts = _counts_of(scorecard, name, settings)
         answer, reason = _threshold_answer(name, counts, threshold, settings.min_measured)
         if answer is Answer.PASS and settings.confidence == "lower":
-            answer, reason = _lower_bound_answer(name, counts, threshold, scorecard.graders.get(name))
-        yield RuleResult(
+            answer, reason = _lower_bound_answer(name, counts, threshold, _figures_of(scorecard, name, settings))
+        raw = _raw_counts_of(scorecard, name)
+        if counts != raw:
+            reason += f"; this is with people's dispositions, without them {_passed(raw)}"
+        rule = RuleResult(
             rule=f"min_pass_rate_{name}",
             kind="threshold",
             subject=name,
@@ -45,17 +48,18 @@ def threshold_rules(scorecard: ScorecardDocument, settings: GateSettings) -> Ite
             counts=counts,
             is_blocking=settings.blocking,
         )
+        yield ignored(rule, scorecard)
 
 
 def cap_rules(scorecard: ScorecardDocument, settings: GateSettings) -> Iterator[RuleResult]:
     """Yield what the caps on flaky and unmeasured shares say of each grader with a threshold."""
     for name in settings.min_pass_rate:
-        counts = _counts_of(scorecard, name)
+        counts = _counts_of(scorecard, name, settings)
         for cap, limit in _caps_of(settings).items():
             part, whole = _capped(cap, counts)
             is_within = part <= Fraction(str(limit)) * whole
             what = cap.removeprefix("max_")
-            yield RuleResult(
+            rule = RuleResult(
                 rule=f"{cap}_{name}",
                 kind="cap",
                 subject=name,
@@ -67,6 +71,7 @@ def cap_rules(scorecard: ScorecardDocument, settings: GateSettings) -> Iterator[
                 counts=counts,
                 is_blocking=settings.blocking,
             )
+            yield ignored(rule, scorecard)
 
 
 def required_measured(counts: Counts, min_measured: int | None) -> int:
@@ -97,8 +102,26 @@ def _thresholds_of(settings: GateSettings) -> dict[str, float]:
     return {COMPLETION: 1.0, **settings.min_pass_rate}
 
 
-def _counts_of(scorecard: ScorecardDocument, name: str) -> Counts:
-    """Return a grader's counts; completion is read off the calls where no grader measures it."""
+def _counts_of(scorecard: ScorecardDocument, name: str, settings: GateSettings) -> Counts:
+    """Return the counts of a grader that decide: the raw ones, unless the suite says that dispositions gate.
+
+    A call that did not answer is nobody's to wave through: ``completion`` is always raw.
+    """
+    figures = _figures_of(scorecard, name, settings)
+    if name == COMPLETION or figures is None or figures is scorecard.graders.get(name):
+        return _raw_counts_of(scorecard, name)
+    return figures.counts
+
+
+def _figures_of(
+    scorecard: ScorecardDocument, name: str, settings: GateSettings
+) -> GraderFigures | AdjudicatedFigures | None:
+    people = scorecard.adjudicated.graders if settings.adjudicated and scorecard.adjudicated else {}
+    return people.get(name, scorecard.graders.get(name))
+
+
+def _raw_counts_of(scorecard: ScorecardDocument, name: str) -> Counts:
+    """Return a grader's own counts; completion is read off the calls where no grader measures it."""
     figures = scorecard.graders.get(name)
     if name == COMPLETION and (figures is None or figures.measurement.lower() != COMPLETION):
         return scorecard.calls
@@ -134,7 +157,7 @@ def _threshold_answer(name: str, counts: Counts, threshold: float, min_measured:
 
 
 def _lower_bound_answer(
-    name: str, counts: Counts, threshold: float, figures: GraderFigures | None
+    name: str, counts: Counts, threshold: float, figures: GraderFigures | AdjudicatedFigures | None
 ) -> tuple[Answer, str]:
     """Decide by the lower bound of the interval, with the unmeasured taken as failed."""
     at_worst = stats.wilson(counts.n_pass, counts.n_applicable)

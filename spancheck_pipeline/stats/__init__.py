@@ -1,14 +1,27 @@
 """The formulas behind every rate, interval and test, with their sources.
 
 One run's rates and means are in ``rates.py``, two runs over the same cases in ``paired.py``, judges against people in
-``judged.py``. Which cases enter a number
+``judged.py``, a judge's rate without its errors in ``corrected.py``. Which cases enter a number
 lives in ``decision/scorecard.py`` and ``decision/comparison.py``; what a number leads to in ``decision/gate.py``. Heavy
 libraries are imported by the function that needs them, so that importing this package stays fast.
 """
 
 from __future__ import annotations
 
-from spancheck_pipeline.stats.judged import Confusion, Estimate, brier, kappa, prediction_powered, rogan_gladen
+from spancheck_pipeline.stats.corrected import prediction_powered, rogan_gladen
+from spancheck_pipeline.stats.judged import (
+    Bin,
+    Concord,
+    Confusion,
+    Estimate,
+    balanced_interval,
+    best_threshold,
+    brier,
+    calibration_error,
+    concord,
+    kappa,
+    reliability,
+)
 from spancheck_pipeline.stats.paired import (
     cases_needed,
     detectable_drop,
@@ -36,13 +49,19 @@ from spancheck_pipeline.stats.rates import (
 __all__ = [
     "CONFIDENCE",
     "FEW_CLUSTERS",
+    "Bin",
     "ClusterInterval",
+    "Concord",
     "Confusion",
     "Estimate",
     "Interval",
     "Mean",
+    "balanced_interval",
+    "best_threshold",
     "brier",
+    "calibration_error",
     "cases_needed",
+    "concord",
     "detectable_drop",
     "holm",
     "independent_pairs",
@@ -54,6 +73,7 @@ __all__ = [
     "power_to_see",
     "prediction_powered",
     "quantile",
+    "reliability",
     "rogan_gladen",
     "t_quantile",
     "wilson",

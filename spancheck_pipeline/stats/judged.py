@@ -1,15 +1,18 @@
-"""How good a measuring judge is against people, and what its errors do to a rate that it measured.
+"""How good a measuring judge is against people, and how far people agree with each other.
 
-A *positive* is an item that people call a pass. Which calibration may be used for which judge is decided elsewhere;
-here are the figures and the two corrections of a raw rate.
+A *positive* is an item that people call a pass. What a judge's errors do to a rate that it measured is in
+``corrected.py``; which calibration may be used for which judge is decided in ``decision/trust.py``.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from spancheck_pipeline.stats.rates import CONFIDENCE, Interval, wilson
 
@@ -116,73 +119,6 @@ def brier(probabilities: Sequence[float], labels: Sequence[bool]) -> float | Non
     return math.fsum((p - label) ** 2 for p, label in zip(probabilities, labels, strict=True)) / len(labels)
 
 
-def rogan_gladen(n_pass: int, n: int, table: Confusion, *, confidence: float = CONFIDENCE) -> Estimate | None:
-    """Return a judge's raw pass rate corrected for its errors, clipped to [0, 1]; None where it cannot be.
-
-    For a gold set whose share of failures differs from production's. θ = (p̂ + spec − 1)/(sens + spec − 1), from
-    ``n_pass`` of ``n`` judged answers. It cannot be where nothing is judged, where a side of the gold set is empty, or
-    where the judge is no better than chance. The interval has the uncertainty of all three parts: it is θ′ + Δ ± z·s,
-    with p′ = (n·p̂ + z²/2)/(n + z²), sens′ = (n₁·sens + 1)/(n₁ + 2), spec′ likewise, θ′ from these, and
-    Δ = 2z²(θ′·v₁ − (1 − θ′)·v₂), s² = (p′(1−p′)/(n + z²) + θ′²·v₁ + (1−θ′)²·v₂)/(sens′ + spec′ − 1)², where v₁, v₂ are
-    sens′(1−sens′)/(n₁ + 2) and spec′(1−spec′)/(n₂ + 2).
-    Sources: Rogan & Gladen 1978, Am. J. Epidemiology 107:71-76; Lang & Reiczigel 2014, Prev. Vet. Medicine 113:13-22.
-    """
-    sensitivity, specificity = table.sensitivity, table.specificity
-    if not n or sensitivity is None or specificity is None or sensitivity + specificity <= 1:
-        return None
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    value = _corrected(n_pass / n, sensitivity, specificity)
-    rate = (n_pass + z * z / 2) / (n + z * z)
-    n1, n2 = table.n_positive + 2, table.n_negative + 2
-    sens, spec = (table.n_true_pass + 1) / n1, (table.n_true_fail + 1) / n2
-    if sens + spec <= 1:
-        return None
-    theta = _corrected(rate, sens, spec)
-    v1, v2 = sens * (1 - sens) / n1, spec * (1 - spec) / n2
-    shift = 2 * z * z * (theta * v1 - (1 - theta) * v2)
-    variance = rate * (1 - rate) / (n + z * z) + theta**2 * v1 + (1 - theta) ** 2 * v2
-    half = z * math.sqrt(variance) / (sens + spec - 1)
-    value = min(1.0, max(0.0, value))
-    low, high = max(0.0, theta + shift - half), min(1.0, theta + shift + half)
-    return Estimate(value, min(low, value), max(high, value))
-
-
-def _corrected(rate: float, sensitivity: float, specificity: float) -> float:
-    return (rate + specificity - 1) / (sensitivity + specificity - 1)
-
-
-def prediction_powered(
-    labels: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float], *, confidence: float = CONFIDENCE
-) -> Estimate | None:
-    """Return a rate from a few human labels and many judge answers (PPI++), clipped to [0, 1]; None without both.
-
-    For a gold set that is a random slice of the same answers: ``labels`` and ``judged`` are people's and the judge's
-    values of its n items, ``unlabelled`` the judge's of the N others. θ = λ·mean(unlabelled) +
-    mean(labels − λ·judged), with λ = cov(labels, judged) / ((1 + n/N)·var(all judged)) clipped to [0, 1], and variance
-    λ²·var(unlabelled)/N + var(labels − λ·judged)/n. Source: Angelopoulos, Duchi & Zrnic 2023, arXiv 2311.01453.
-    """
-    n, n_other = len(labels), len(unlabelled)
-    if not n or not n_other:
-        return None
-    mean_label, mean_judged = math.fsum(labels) / n, math.fsum(judged) / n
-    pairs = zip(labels, judged, strict=True)
-    covariance = math.fsum((y - mean_label) * (f - mean_judged) for y, f in pairs) / n
-    everything = [*judged, *unlabelled]
-    spread = _variance(everything) * len(everything) / (len(everything) - 1)
-    power = min(1.0, max(0.0, covariance / ((1 + n / n_other) * spread))) if spread else 0.0
-    corrections = [y - power * f for y, f in zip(labels, judged, strict=True)]
-    value = power * math.fsum(unlabelled) / n_other + math.fsum(corrections) / n
-    error = math.sqrt(power**2 * _variance(unlabelled) / n_other + _variance(corrections) / n)
-    half = NormalDist().inv_cdf((1 + confidence) / 2) * error
-    value, low, high = (min(1.0, max(0.0, x)) for x in (value, value - half, value + half))
-    return Estimate(value, low, high)
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / len(values)
-
-
 def sensitivity_interval(table: Confusion, *, confidence: float = CONFIDENCE) -> Interval | None:
     """Return Wilson's interval of the sensitivity; None without items that people pass."""
     return wilson(table.n_true_pass, table.n_positive, confidence=confidence)
@@ -191,3 +127,136 @@ def sensitivity_interval(table: Confusion, *, confidence: float = CONFIDENCE) ->
 def specificity_interval(table: Confusion, *, confidence: float = CONFIDENCE) -> Interval | None:
     """Return Wilson's interval of the specificity; None without items that people fail."""
     return wilson(table.n_true_fail, table.n_negative, confidence=confidence)
+
+
+def balanced_interval(sensitivity: Rated, specificity: Rated) -> Interval:
+    """Return the interval of (sensitivity + specificity) / 2, from each one's value and interval.
+
+    (a + b)/2 − ½√((a − l_a)² + (b − l_b)²) and likewise above: the two are independent, being of different items.
+    Source: Zou & Donner 2008, Statistics in Medicine 27:1693-1702 (MOVER).
+    """
+    parts = (sensitivity, specificity)
+    middle = math.fsum(part.value for part in parts) / 2
+    below = math.hypot(*(part.value - part.low for part in parts)) / 2
+    above = math.hypot(*(part.high - part.value for part in parts)) / 2
+    return Interval(max(0.0, middle - below), min(1.0, middle + above))
+
+
+class Rated(Protocol):
+    """A share with its interval."""
+
+    @property
+    def value(self) -> float:
+        """The share."""
+
+    @property
+    def low(self) -> float:
+        """Lower bound."""
+
+    @property
+    def high(self) -> float:
+        """Upper bound."""
+
+
+class Bin(NamedTuple):
+    """The items whose graded scores lie in one stretch of [0, 1]."""
+
+    low: float
+    high: float
+    """The stretch is half-open, [low, high); the last one holds 1 too."""
+    n: int
+    n_positive: int
+    mean_score: float
+
+
+def reliability(scores: Sequence[float], labels: Sequence[bool], *, n_bins: int = 10) -> list[Bin]:
+    """Return the items of a judge with graded scores by stretches of equal width; stretches without items are left out.
+
+    A judge whose scores mean what they say has, in each, a mean score equal to the share of items that people pass.
+
+    >>> [(b.low, b.n, b.n_positive) for b in reliability([0.1, 0.12, 0.9, 1.0], [False, True, True, True], n_bins=2)]
+    [(0.0, 2, 1), (0.5, 2, 2)]
+    """
+    members: dict[int, list[tuple[float, bool]]] = {}
+    for score, label in zip(scores, labels, strict=True):
+        members.setdefault(min(n_bins - 1, int(score * n_bins)), []).append((score, label))
+    return [
+        Bin(
+            low=index / n_bins,
+            high=(index + 1) / n_bins,
+            n=len(items),
+            n_positive=sum(label for _, label in items),
+            mean_score=math.fsum(score for score, _ in items) / len(items),
+        )
+        for index, items in sorted(members.items())
+    ]
+
+
+def calibration_error(bins: Sequence[Bin]) -> float | None:
+    """Return the mean distance of scores from the share of positives, over bins weighted by items; None without items.
+
+    Σ n_b·|share_b − mean score_b| / n. Source: Naeini, Cooper & Hauskrecht 2015, AAAI 29 (expected calibration error).
+    """
+    n = sum(part.n for part in bins)
+    return math.fsum(abs(part.n_positive - part.n * part.mean_score) for part in bins) / n if n else None
+
+
+def best_threshold(scores: Sequence[float], labels: Sequence[bool], *, prefer: float = 0.5) -> float | None:
+    """Return the threshold (a score ≥ it passes) with the largest balanced accuracy; None where a label is missing.
+
+    Candidates lie half-way between neighbouring scores, and at the lowest, which all pass. Of equally good ones the
+    nearest to ``prefer`` is taken, and ``prefer`` itself where it is as good. Source: Youden 1950, Cancer 3:32-35.
+
+    >>> best_threshold([0.2, 0.4, 0.8, 0.9], [False, False, True, True], prefer=0.7)
+    0.7
+    """
+    n_positive = sum(labels)
+    if not 0 < n_positive < len(labels):
+        return None
+    distinct = sorted(set(scores))
+    between = (((low + high) / 2, low, high) for low, high in pairwise(distinct))
+    # The middle of two numbers that have none between them is the lower one.
+    candidates = [prefer, distinct[0], *(middle if middle > low else high for middle, low, high in between)]
+    positives = sorted(score for score, label in zip(scores, labels, strict=True) if label)
+    negatives = sorted(score for score, label in zip(scores, labels, strict=True) if not label)
+
+    def gained(threshold: float) -> int:
+        true_pass = len(positives) - bisect_left(positives, threshold)
+        false_pass = len(negatives) - bisect_left(negatives, threshold)
+        # In whole numbers, so that equal gains are equal: sensitivity − (1 − specificity), times both sizes.
+        return true_pass * len(negatives) - false_pass * len(positives)
+
+    return max(candidates, key=lambda threshold: (gained(threshold), -abs(threshold - prefer)))
+
+
+class Concord(NamedTuple):
+    """How far several people agree on the same items."""
+
+    n_items: int
+    """Items with two labels or more."""
+    agreement: float
+    """Chance that two different people's labels of an item are the same, averaged over items."""
+    against_others: Confusion
+    """Each label against the majority of the item's other labels; where these are split, it is left out."""
+
+
+def concord(votes: Sequence[Sequence[bool]]) -> Concord | None:
+    """Return how far people agree with each other: what a judge can at best be asked for; None without two on an item.
+
+    >>> concord([[True, True, False], [False, False]]).agreement
+    0.6666666666666666
+    """
+    shared = [item for item in votes if len(item) > 1]
+    if not shared:
+        return None
+    same = []
+    cells: Counter[tuple[bool, bool]] = Counter()
+    for item in shared:
+        n, n_pass = len(item), sum(item)
+        same.append((math.comb(n_pass, 2) + math.comb(n - n_pass, 2)) / math.comb(n, 2))
+        for vote in item:
+            others = 2 * (n_pass - vote) - (n - 1)
+            if others:
+                cells[vote, others > 0] += 1
+    table = Confusion(cells[True, True], cells[True, False], cells[False, True], cells[False, False])
+    return Concord(len(shared), math.fsum(same) / len(same), table)

@@ -81,6 +81,69 @@ def test_prediction_powered_inference_follows_its_formula():
     assert found.high == 1.0
 
 
+def test_a_smaller_worth_of_answers_and_gold_widens_both_corrections():
+    table = Confusion(95, 20, 5, 80)
+    plain = stats.rogan_gladen(875, 1000, table)
+    worth_less = stats.rogan_gladen(87.5, 100, table, n_positive=50, n_negative=50)
+    assert worth_less.value == pytest.approx(plain.value)
+    assert worth_less.low < plain.low
+    columns = ([1, 1, 0, 1] * 20, [1, 1, 0, 0] * 20, [1, 1, 1, 1, 0, 0] * 50)
+    wide, narrow = (
+        stats.prediction_powered(*columns, n_labelled=20, n_unlabelled=75),
+        stats.prediction_powered(*columns),
+    )
+    # Both sizes are a quarter, so the standard error is twice as large.
+    assert wide.value == pytest.approx(narrow.value)
+    assert wide.value - wide.low == pytest.approx(2 * (narrow.value - narrow.low))
+
+
+def test_the_interval_of_the_balanced_accuracy_joins_those_of_its_two_sides():
+    # sens .9 [.8, .95], spec .7 [.6, .78]: middle .8; below √(.1² + .1²)/2 = .070711; above √(.05² + .08²)/2 = .047170
+    found = stats.balanced_interval(stats.Estimate(0.9, 0.8, 0.95), stats.Estimate(0.7, 0.6, 0.78))
+    assert tuple(found) == pytest.approx((0.729289, 0.847170), abs=1e-6)
+
+
+def test_reliability_puts_each_score_into_its_tenth():
+    bins = stats.reliability([0.0, 0.05, 0.1, 0.95, 1.0], [False, True, True, True, True])
+    assert [(part.low, part.n, part.n_positive) for part in bins] == [(0.0, 2, 1), (0.1, 1, 1), (0.9, 2, 2)]
+    # |1 − .05| + |1 − .1| + |2 − 1.95| = .95 + .9 + .05 = 1.9; over 5 items .38
+    assert stats.calibration_error(bins) == pytest.approx(0.38)
+    assert stats.calibration_error([]) is None
+
+
+def test_the_best_threshold_is_the_one_with_the_largest_balanced_accuracy():
+    scores, labels = [0.1, 0.3, 0.35, 0.6, 0.8], [False, False, True, False, True]
+    # ≥ .325 passes two of two and one of three failures: (1 + 2/3)/2 = .8333; ≥ .7 one of two, none of three: .75
+    assert stats.best_threshold(scores, labels) == pytest.approx(0.325)
+    assert stats.best_threshold([0.1, 0.9], [True, True]) is None
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=40))
+def test_no_threshold_is_better_than_the_best(items):
+    scores, labels = [score for score, _ in items], [label for _, label in items]
+
+    def balanced(threshold):
+        return Confusion(
+            sum(s >= threshold and y for s, y in items),
+            sum(s >= threshold and not y for s, y in items),
+            sum(s < threshold and y for s, y in items),
+            sum(s < threshold and not y for s, y in items),
+        ).balanced_accuracy
+
+    best = stats.best_threshold(scores, labels)
+    if best is not None:
+        assert balanced(best) >= max(map(balanced, [*scores, 0.5])) - 1e-12
+
+
+def test_people_are_held_against_each_other():
+    # Item 1: yes yes no: 1 of 3 pairs agree; item 2: no no: 1 of 1; mean (1/3 + 1)/2 = 2/3. Item 3 has one label.
+    # Against the others: item 1 gives yes against a split (left out) twice, no against yes; item 2 no against no twice.
+    found = stats.concord([[True, True, False], [False, False], [True]])
+    assert (found.n_items, found.agreement) == (2, pytest.approx(2 / 3))
+    assert found.against_others == Confusion(0, 0, 1, 2)
+    assert stats.concord([[True], []]) is None
+
+
 @given(st.integers(0, 100), CELLS)
 def test_a_corrected_rate_lies_in_its_interval_within_zero_and_one(n_pass, table):
     found = stats.rogan_gladen(n_pass, 100, table)
