@@ -52,6 +52,7 @@ class Home:
         home.user.mkdir(parents=True)
         skipped = shutil.ignore_patterns("__pycache__")
         shutil.copytree(REPOSITORY / "datasets" / "leases", home.suite, ignore=skipped)
+        shutil.copy(REPOSITORY / "datasets" / "judges.yaml", home.suite.parent)
         return home
 
     @property

@@ -1,7 +1,8 @@
 """Takes the pictures of the documentation from a real run: ``python tests/ui/pictures.py docs/pictures``.
 
 It works in /tmp/demo, so that no path of the machine gets into a picture, on a copy of the shipped suite: one night for
-the terminal's scorecard, then a week of nights for Dagster's UI. On one night of that week a careless build answers.
+the terminal's scorecard, then a week of nights for Dagster's UI and the report. On one night of that week a careless
+build answers.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ def take_ui(home: Home, to: Path) -> None:
         home.change_suite("target", **(CARELESS if number == CARELESS_NIGHT else USUAL))
         night = home.spancheck("nightly", "leases", "--date", date, "--allow-past", SPANCHECK_START_DATE=dates[0])
         assert night.returncode == (number == CARELESS_NIGHT), night.stderr
+    take_report(home, to, failed=dates[CARELESS_NIGHT], last=dates[-1])
     with serving(home, [*SPANCHECK, "ui"], SPANCHECK_START_DATE=dates[0]) as server:
         server.locations()
         with window(1000, 1700, scale=1.1) as opened:  # narrow, so that Dagster draws all of the graph
@@ -90,6 +92,19 @@ def take_ui(home: Home, to: Path) -> None:
         with window(1280, 800) as opened:
             take_checks(server, opened, to / "checks.png", dates[CARELESS_NIGHT])
             take_plots(server, opened, to / "plots.png")
+
+
+def take_report(home: Home, to: Path, *, failed: str, last: str) -> None:
+    """Show the first screen of the night that failed, and one case of a usual one."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from ui.report_page import reader
+
+    reports = home.folder / "storage" / "report" / "suite=leases"
+    with reader(1240, 1000) as seen:
+        seen.open(reports / f"date={failed}" / "report.html").screenshot(path=to / "report.png")
+        page = seen.open(reports / f"date={last}" / "report.html", "#case=bakery-service-charge")
+        page.set_viewport_size({"width": 1240, "height": 720})
+        page.screenshot(path=to / "report-case.png")
 
 
 def take_lineage(server: Server, opened: Window, file: Path) -> None:

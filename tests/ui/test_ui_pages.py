@@ -51,7 +51,7 @@ def seen():
 
 def asset_names(home: Home) -> list[str]:
     graph = build(read_environment({}, folder=home.folder)).resolve_asset_graph()
-    return [key.path[-1] for key in graph.get_all_asset_keys()]
+    return [key.path[-1] for key in graph.get_all_asset_keys() if key.path[0] == "leases"]
 
 
 def decided(home: Home):

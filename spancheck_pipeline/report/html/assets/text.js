@@ -1,0 +1,73 @@
+// Making nodes, and texts inside them. Whatever comes from a record becomes a text node or an attribute's value; nothing
+// here, or anywhere in this script, is parsed as HTML.
+
+const make = (tag, properties = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+};
+
+const address = (parameters) =>
+  "#" + new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false));
+
+// Characters without a shape of their own, and those that reorder what stands beside them. Each keeps its place in the
+// text, alone in a box of its own, so that offsets hold and it reorders nothing; its code is drawn by the style sheet.
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+
+const appendText = (node, text) => {
+  let at = 0;
+  for (const match of text.matchAll(UNSEEN)) {
+    if (match.index > at) node.append(text.slice(at, match.index));
+    const code = "U+" + match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    node.append(make("span", { class: "hidden-sign", "data-code": code }, match[0]));
+    at = match.index + match[0].length;
+  }
+  if (at < text.length) node.append(text.slice(at));
+  return node;
+};
+
+const LONGEST = 200000; // UTF-16 units of one text that are drawn at once
+
+const longText = (text, draw) => {
+  const block = make("div", { class: "text", dir: "auto" });
+  if (text.length <= LONGEST) {
+    draw(block, text);
+    return block;
+  }
+  const cut = text.charCodeAt(LONGEST - 1) >>> 10 === 0x36 ? LONGEST - 1 : LONGEST; // not inside a surrogate pair
+  draw(block, text.slice(0, cut));
+  const more = make("button", { type: "button", on: { click: () => { block.replaceChildren(); draw(block, text); more.remove(); } } },
+    `Show all ${text.length.toLocaleString("en")} characters`);
+  return make("div", {}, block, more);
+};
+
+const textBlock = (text) => longText(text, appendText);
+const inline = (text) => appendText(make("bdi"), text);
+
+// Offsets of findings are code points; a JavaScript string counts UTF-16 units.
+const unitsOf = (text, points) => {
+  const units = new Map();
+  const sorted = [...new Set(points)].sort((a, b) => a - b);
+  if (!/[\ud800-\udfff]/.test(text)) {
+    for (const point of sorted) units.set(point, Math.min(point, text.length));
+    return units;
+  }
+  let point = 0, unit = 0, next = 0;
+  while (next < sorted.length) {
+    if (sorted[next] === point || unit >= text.length) { units.set(sorted[next], unit); next += 1; continue; }
+    unit += text.codePointAt(unit) > 0xffff ? 2 : 1;
+    point += 1;
+  }
+  return units;
+};
+
+const percent = (value) => (value === null || value === undefined ? "–" : (value * 100).toFixed(1) + " %");
+const short = (value) => (value === null || value === undefined ? "–" : Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 }));
+const milliseconds = (value) => (value === null || value === undefined ? "–" : short(value) + " ms");
+const usd = (value) => (value === null || value === undefined ? "–" : short(value) + " USD");
+const many = (n, what, more) => `${n.toLocaleString("en")} ${n === 1 ? what : more || what + "s"}`;
