@@ -1,5 +1,6 @@
 """The GitHub Action: each step's shell is taken out of the file and run, passing, failing and with hostile inputs."""
 
+import json
 import os
 import re
 import subprocess
@@ -73,7 +74,11 @@ def test_a_suite_that_is_good_enough_passes_and_leaves_summary_junit_and_audit_l
 
     assert done.returncode == 0, done.stderr
     assert "✅ PASS" in runner.read("summary")
-    assert runner.read("output").splitlines() == ["audit-log=spancheck-out/audit_log.json", "answer=PASS"]
+    log, head, answer = runner.read("output").splitlines()
+    assert (log, answer) == ("audit-log=spancheck-out/audit_log.json", "answer=PASS")
+    seal = json.loads((runner.folder / "spancheck-out" / "audit_log.json.seal.json").read_text())
+    assert head == f"audit-head={seal['head']}"
+    assert f"Head of the audit log: `{seal['head']}`" in runner.read("summary")
     assert (
         minidom.parse(str(runner.folder / "spancheck-out" / "junit.xml")).documentElement.getAttribute("failures")
         == "0"

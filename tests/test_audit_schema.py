@@ -11,13 +11,14 @@ import jsonschema
 import pytest
 
 import spancheck_pipeline as sc
-from spancheck_pipeline.decision import audit
+from spancheck_pipeline.decision import audit, audit_seal
 from spancheck_pipeline.evidence.run import Manifest
 
 FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
 
 SCHEMAS = {
     "audit_log-2.0": audit.json_schema(),
+    "audit_log_seal": audit_seal.json_schema(),
     "manifest": Manifest.model_json_schema(mode="serialization"),
 }
 

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spancheck_pipeline.api.adjudicating import adjudication_inputs, check_not_expired, with_adjudicated
 from spancheck_pipeline.api.attributing import stored_attributions
 from spancheck_pipeline.api.baselines import compare_place
 from spancheck_pipeline.api.facts import grader_facts, open_evidence, row_facts, score_facts
+from spancheck_pipeline.api.trusting import judges_at, trust_inputs
 from spancheck_pipeline.decision.comparison import ComparisonDocument, Difference
 from spancheck_pipeline.decision.figures import CategoryFigures, GraderFigures, ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
@@ -46,15 +48,24 @@ class Decided:
 
 
 def summarize_place(
-    store: Store, place: Place, suite: Suite, graders: Sequence[str], *, config: str | None = None
+    store: Store,
+    place: Place,
+    suite: Suite,
+    graders: Sequence[str],
+    *,
+    config: str | None = None,
+    judging: Sequence[Grader] = (),
 ) -> Summarized:
     """Make the scorecard of a place from its stored scores, and keep it.
+
+    ``judging`` are the graders among them that may rest on judges: what these said, and where they stand, is in it.
 
     Raises:
         MissingDataError: when a grader's scores are missing, or were made from other outputs or labels than today's.
     """
     evidence = open_evidence(store, place, graders)
-    inputs = evidence.digests()
+    trusted = judges_at(store, place, judging, evidence.cases, suite.gate.judges)
+    inputs = {**evidence.digests(), **trusted.inputs}
     scorecard = build_scorecard(
         suite=place.suite,
         run_id=evidence.captured.run_id,
@@ -66,13 +77,15 @@ def summarize_place(
         case_ids=[row["case_id"] for row in evidence.cases.rows(["case_id"])],
         epochs=Manifest.model_validate(evidence.captured.document()).epochs,
         attributions=stored_attributions(evidence.cases, evidence.captured, evidence.scores),
+        judges=trusted.judges,
         inputs=inputs,
     )
+    scorecard = with_adjudicated(store, place, evidence, scorecard, at=dt.datetime.now(dt.UTC))
     published = store.publish(
         place,
         SCORECARD,
         _scorecard_rows(scorecard),
-        identity={**inputs, "document": scorecard.digest},
+        identity={**scorecard.inputs, "document": scorecard.digest},
         metadata={"run_id": scorecard.run_id, "suite": place.suite},
         document=lambda _revision, _digest: scorecard.model_dump(mode="json"),
     )
@@ -95,17 +108,20 @@ def decide_place(
 
     Raises:
         MissingDataError: when the scores or the scorecard are missing, or were made from something else than today's
-            outputs, labels and graders.
+            outputs, labels, graders and calibrations.
     """
     evidence = open_evidence(store, place, [grader.name for grader in graders])
     scorecard_file = store.open(place, SCORECARD)
     scorecard = ScorecardDocument.model_validate(scorecard_file.document())
-    if scorecard.inputs != evidence.digests():
-        raise MissingDataError(f"{place}: the scorecard was made from other scores; make it again first")
+    rests_on = {**evidence.digests(), **trust_inputs(store, place, graders)}
+    if scorecard.inputs != {**rests_on, **adjudication_inputs(store, place)}:
+        what = "other scores, verdicts, calibrations or dispositions"
+        raise MissingDataError(f"{place}: the scorecard was made from {what}; make it again first")
+    check_not_expired(place, scorecard, decided_at=decided_at)
     comparisons = compare_place(store, place, suite, graders, evidence)
     comparison_file = _keep_comparisons(store, place, scorecard.run_id, comparisons)
     inputs = {
-        **evidence.digests(),
+        **rests_on,
         "scorecard": scorecard_file.content_digest,
         "comparison": comparison_file.content_digest,
     }

@@ -36,6 +36,7 @@ from spancheck_pipeline.grading.evaluate import grade_row
 from spancheck_pipeline.grading.grader import Grader, as_grader, spec_of
 from spancheck_pipeline.grading.score import Finding, GradeResult, Outcome, Score
 from spancheck_pipeline.importers.spancheck_1_0 import is_earlier_document, read_earlier_document
+from spancheck_pipeline.storage.audit_files import is_lines, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -536,11 +537,13 @@ def _validated(document: Mapping[str, Any], name: str) -> tuple[AuditHead, tuple
 
 
 def read_document(path: Path) -> Mapping[str, Any]:
-    """Return the JSON object of a file.
+    """Return the JSON object of a file; an audit log in JSON lines as the object that it would be.
 
     Raises:
         ConfigError: when there is no such file, or it is not a JSON object in UTF-8.
     """
+    if is_lines(path):
+        return read_lines(path)
     try:
         document = json.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:

@@ -52,18 +52,23 @@ def nightly(
     materialize(environment, store, place, config, is_debug=bool(obj["debug"]))
 
     from spancheck_pipeline.api.deciding import read_comparisons, read_decision, read_scorecard
+    from spancheck_pipeline.api.recording import chain_head
     from spancheck_pipeline.cli import show
+    from spancheck_pipeline.storage.pages import page_path
     from spancheck_pipeline.storage.tables import AUDIT_LOG, COMPARISON
 
     scorecard, decision = read_scorecard(store, place), read_decision(store, place)
     comparisons = read_comparisons(store.open(place, COMPARISON))
-    audit_log = store.path(place, AUDIT_LOG)
+    audit_log, head = store.path(place, AUDIT_LOG), chain_head(store, place)
     if as_json:
-        show.print_json(show.as_json(scorecard, decision, comparisons=comparisons, audit_log=audit_log))
+        files = {"audit_log": audit_log, "audit_log_head": head, "report": page_path(store, place)}
+        show.print_json(show.as_json(scorecard, decision, comparisons=comparisons, **files))
     else:
         show.print_scorecard(scorecard, decision, comparisons)
         click.echo(f"\naudit log: {audit_log}")
+        click.echo(f"  head: {head}")
         click.echo(f"  as JSON: spancheck audit export {suite} --date {place.date} --to audit_log.json")
+        click.echo(f"report: {page_path(store, place)}")
         click.echo("lineage and checks: spancheck ui")
     show.warn_inconclusive(decision)
     return show.exit_code(decision)
@@ -106,8 +111,8 @@ def _loaded_first(environment: Environment, store: Store, place: Night, config: 
     Raises:
         TargetError, ConfigError: when it cannot be loaded.
     """
+    from spancheck_pipeline.api.targets import load_target
     from spancheck_pipeline.capture.containment import contained
-    from spancheck_pipeline.clients.target import load_target
     from spancheck_pipeline.storage.datasets import load_cases
     from spancheck_pipeline.storage.tables import CAPTURED_RUN
 

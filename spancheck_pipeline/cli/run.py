@@ -77,18 +77,23 @@ def run(
             contain=contained,
         )
     audit_log = store.path(place, AUDIT_LOG)
+    head = chain_head(store, place)
     if out:
         export_log(store, place, out)
     if as_json:
         show.print_json(
             show.as_json(
-                decided.scorecard, decided.decision, comparisons=decided.comparisons, audit_log=str(out or audit_log)
+                decided.scorecard,
+                decided.decision,
+                comparisons=decided.comparisons,
+                audit_log=str(out or audit_log),
+                audit_log_head=head,
             )
         )
     else:
         show.print_scorecard(decided.scorecard, decided.decision, decided.comparisons)
         click.echo(f"\naudit log: {out or audit_log}")
-        click.echo(f"  head: {chain_head(store, place)}")
+        click.echo(f"  head: {head}")
         click.echo(f"run id: {place.run_id}")
     return show.exit_code(decided.decision)
 

@@ -68,20 +68,69 @@ def print_scorecard(
     for name, figures in scorecard.graders.items():
         table.add_row(f"  {name}", *_cells(figures))
     out.print(table)
+    print_judges(scorecard)
     for name, figures in scorecard.graders.items():
         if figures.flaky_case_ids:
             out.print(f"\n  {escape(_flaky(name, figures))}")
+    for line in _adjudicated(scorecard):
+        out.print(f"\n  {escape(safe(line))}")
+    _print_failures(scorecard)
+    if comparisons:
+        out.print()
+        print_comparisons(comparisons)
+    if decision:
+        print_decision(decision)
+
+
+def _print_failures(scorecard: ScorecardDocument) -> None:
+    """Print which errors calls ended with, and why answers failed."""
+    from rich.markup import escape
+
+    out = console()
     if scorecard.errors:
         errors = ", ".join(f"{name} × {n}" for name, n in scorecard.errors.items())
         out.print(f"\n  [bold]errors[/bold] {escape(safe(errors))}")
     if scorecard.attributions:
         counts = ", ".join(f"{reason.replace('_', ' ')} × {len(ids)}" for reason, ids in scorecard.attributions.items())
         out.print(f"\n  [bold]why answers failed[/bold] {counts}")
-    if comparisons:
-        out.print()
-        print_comparisons(comparisons)
-    if decision:
-        print_decision(decision)
+
+
+def print_judges(scorecard: ScorecardDocument) -> None:
+    """Print one line a judge: what it said, what that is without its errors, and whether it is trusted."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    if not scorecard.judges:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("  judge")
+    for column in ("raw rate", "corrected", "95 %", "method", "packets", "failed", "standing"):
+        table.add_column(column, justify="left" if column == "standing" else "right")
+    for name, judge in scorecard.judges.items():
+        found = judge.corrected
+        corrected = ("–", "–", "–")
+        if found is not None:
+            corrected = (f"{found.value:.1%}", f"{found.low:.1%} – {found.high:.1%}", _METHODS[found.method])
+        raw = "–" if judge.raw.value is None else f"{judge.raw.value:.1%}"
+        counts = (str(judge.n_packets), str(sum(judge.failures.values())))
+        table.add_row(f"  {escape(safe(name))}", raw, *corrected, *counts, STANDINGS[judge.standing.trust])
+    out = console()
+    out.print()
+    out.print(table)
+    for name, judge in scorecard.judges.items():
+        if not judge.standing.gates:
+            used = ", ".join(judge.graders)
+            out.print(f"  [dim]{escape(safe(f'{name} does not gate ({used}): {judge.standing.reason}'))}[/dim]")
+
+
+STANDINGS = {
+    "trusted": "trusted",
+    "untrusted": "untrusted",
+    "uncalibrated": "uncalibrated",
+    "borrowed": "borrowed calibration",
+    "not_a_judge": "not a judge",
+}
+_METHODS = {"rogan_gladen": "Rogan-Gladen", "ppi++": "PPI++"}
 
 
 def _flaky(name: str, figures: GraderFigures) -> str:
@@ -90,6 +139,22 @@ def _flaky(name: str, figures: GraderFigures) -> str:
     shown = ", ".join(ids[:_SHOWN_IDS]) + (f" … {len(ids) - _SHOWN_IDS} more" if len(ids) > _SHOWN_IDS else "")
     last = figures.pass_hat_k[-1] if figures.pass_hat_k else None
     return safe(f"flaky in {name}: {shown}" + (f"; pass^{last.k} {last.value:.1%}" if last else ""))
+
+
+def _adjudicated(scorecard: ScorecardDocument) -> list[str]:
+    """Return each grader's rate with people's dispositions beside the raw one; nothing where nobody signed any."""
+    lines = []
+    for name, people in scorecard.adjudicated.graders.items() if scorecard.adjudicated else ():
+        kinds = {"passes": people.n_passes, "fails": people.n_fails, "waived": people.n_waived}
+        kinds |= {"confirmed": people.n_confirmed, "expired": people.n_expired, "stale": people.n_stale}
+        signed = ", ".join(f"{n} {what}" for what, n in kinds.items() if n)
+        raw = _share(scorecard.graders[name].pass_rate)
+        lines.append(f"{name}: {_share(people.pass_rate)} with people's dispositions ({signed}), {raw} without")
+    return lines
+
+
+def _share(rate: Rate) -> str:
+    return "nothing measured" if rate.value is None else f"{rate.value:.1%}"
 
 
 def print_decision(decision: GateDecision) -> None:
@@ -203,6 +268,7 @@ def _changed_ids(comparison: ComparisonDocument) -> dict[str, tuple[str, ...]]:
             "newly passing": figures.newly_passing_case_ids,
             "no longer measured": figures.newly_unmeasured_case_ids,
             "flips of cases that disagree with themselves": figures.flaky_flip_case_ids,
+            "flips of cases about which a judge disagrees with itself": figures.judge_flip_case_ids,
         }
         lists |= {f"{name} {what}": ids for what, ids in flips.items()}
     for what in ("added", "removed", "reworded", "relabelled"):

@@ -1,0 +1,301 @@
+"""Findings out to people and their signed-off dispositions back in, through a file that a spreadsheet survives.
+
+Scores are never touched. What a disposition does to a rate lives in ``adjudicating.py``; the file's form in
+``storage/sheets.py``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from spancheck_pipeline.api.adjudicating import WHOLE_FIELDS
+from spancheck_pipeline.api.recording import open_audit_log
+from spancheck_pipeline.decision.adjudication import (
+    WHOLE,
+    Adjudication,
+    Disposition,
+    FindingKey,
+    finding_digest,
+    standing,
+)
+from spancheck_pipeline.errors import ConfigError, MissingDataError, Problem, UsageError
+from spancheck_pipeline.evidence.canonical import digest
+from spancheck_pipeline.evidence.citation import source_name
+from spancheck_pipeline.evidence.run import Context
+from spancheck_pipeline.grading.score import Outcome
+from spancheck_pipeline.storage.adjudications import append_adjudications, read_adjudications
+from spancheck_pipeline.storage.sheets import Filled, read_date, read_sheet, write_sheet
+from spancheck_pipeline.storage.store import Place, Store
+from spancheck_pipeline.storage.tables import Row
+from spancheck_pipeline.storage.wording import nearest
+
+COLUMNS: Final = (
+    "row", "disposition", "why", "expires", "author", "case_id", "epoch", "category", "grader", "item", "outcome",
+    "grade", "reason", "question", "answer", "part_of_answer", "source_id", "part_of_source", "expected",
+)  # fmt: skip
+"""The first five are for people to fill in, but ``row``, which says which finding a row is of."""
+REVIEWED: Final = frozenset({Outcome.FAIL, Outcome.UNMEASURED})
+"""Outcomes that are exported unless others are asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a disposition can be of: one finding of a score, or a score as a whole that has none."""
+
+    key: FindingKey
+    outcome: Outcome
+    finding_digest: str
+    run_id: str
+    shown: Mapping[str, Any]
+    """What a person is shown of it: cells by column."""
+
+    @property
+    def row(self) -> str:
+        """The name of its row: it begins with a letter, and no spreadsheet calculates with it."""
+        key = self.key
+        return f"f-{digest([self.run_id, key.grader, key.case_id, key.epoch, key.item, self.finding_digest])[:20]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """What reading a filled-in file did."""
+
+    n_new: int
+    n_same: int
+    """Rows that say what stands already."""
+    n_blank: int
+    """Rows without a disposition."""
+    path: str | None
+    """The batch that was written; None where nothing is new."""
+
+
+def subjects(
+    store: Store, place: Place, *, outcomes: Collection[Outcome] = REVIEWED, graders: Collection[str] = ()
+) -> Iterator[Subject]:
+    """Yield what can be reviewed of a recorded place, in the order of its record; ``graders``: all where empty.
+
+    A score without such a finding (one below its threshold, or that could not be measured at all) is yielded as a
+    whole.
+
+    Raises:
+        MissingDataError: when the place has no record.
+    """
+    for row in open_audit_log(store, place).rows():
+        for score in row["scores"]:
+            if graders and score["grader"] not in graders:
+                continue
+            found = [item for item in score["findings"] or () if Outcome(item["outcome"]) in outcomes]
+            for finding in found:
+                yield _subject(row, score, finding)
+            if not found and Outcome(score["outcome"]) in outcomes:
+                yield _subject(row, score, None)
+
+
+def _subject(row: Row, score: Row, finding: Row | None) -> Subject:
+    key = FindingKey(score["grader"], row["case_id"], row["epoch"], finding["item"] if finding else WHOLE)
+    said: Mapping[str, Any] = finding or {name: score[name] for name in WHOLE_FIELDS}
+    return Subject(
+        key=key,
+        outcome=Outcome(said["outcome"]),
+        finding_digest=finding_digest(said),
+        run_id=row["run_id"],
+        shown={
+            "case_id": key.case_id,
+            "epoch": key.epoch,
+            "category": row["category"],
+            "grader": key.grader,
+            "item": key.item or "the whole score",
+            "outcome": said["outcome"],
+            "grade": finding["grade"] if finding else score["reason_code"],
+            "reason": said["reason"],
+            "question": row["input"],
+            "answer": row["answer"] if row["answered"] else f"(the call failed: {row['error_class']})",
+            "expected": row["expected"],
+            **(_places(row, finding) if finding else {}),
+        },
+    )
+
+
+def _places(row: Row, finding: Row) -> dict[str, Any]:
+    """Return the words that a finding is about, in the answer and in its source."""
+    cells: dict[str, Any] = {"source_id": finding["source_id"]}
+    if finding["answer_start"] is not None and row["answer"] is not None:
+        cells["part_of_answer"] = row["answer"][finding["answer_start"] : finding["answer_end"]]
+    if finding["source_start"] is not None:
+        for index, context in enumerate(row["contexts"] or ()):
+            if context["text"] and source_name(Context(**context), index) == finding["source_id"]:
+                cells["part_of_source"] = context["text"][finding["source_start"] : finding["source_end"]]
+                break
+    return cells
+
+
+def export_review(
+    store: Store,
+    place: Place,
+    path: Path,
+    *,
+    outcomes: Collection[Outcome] = REVIEWED,
+    graders: Collection[str] = (),
+) -> int:
+    """Write the findings of a recorded place for people to fill in, with what was signed before; return how many."""
+    known = standing(read_adjudications(store, place))
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for subject in subjects(store, place, outcomes=outcomes, graders=graders):
+            before = known.get(subject.key)
+            cells: dict[str, Any] = {"row": subject.row, **subject.shown}
+            if before is not None and before.finding_digest == subject.finding_digest:
+                cells |= {
+                    "disposition": before.disposition.value,
+                    "why": before.reason,
+                    "expires": before.last_day,
+                    "author": before.author,
+                }
+            yield cells
+
+    return write_sheet(path, COLUMNS, rows())
+
+
+# -- back in ----------------------------------------------------------------------------------------------------
+
+
+def import_review(store: Store, place: Place, path: Path, *, author: str, signed_at: dt.datetime) -> Signed:
+    """Append the dispositions of a filled-in file; nothing is kept where one row is wrong.
+
+    ``author`` signs the rows that name nobody. A row that says what stands already is passed over, so that a file can
+    be read twice.
+
+    Raises:
+        ConfigError: naming every row that cannot be taken, with its line.
+        MissingDataError: when the place has no record.
+    """
+    filled = [row for row in read_sheet(path, ["row", "disposition"]) if row.cell("disposition")]
+    n_rows = sum(1 for _ in read_sheet(path, ["row", "disposition"]))
+    wanted = {row.cell("row") for row in filled}
+    # What was exported may have been of any outcome.
+    found = {s.row: s for s in subjects(store, place, outcomes=frozenset(Outcome)) if s.row in wanted}
+    found |= _wholes(store, place, wanted - found.keys())
+    problems: list[Problem] = []
+    made: dict[FindingKey, Adjudication] = {}
+    for row in filled:
+        item = _read(row, found, author, signed_at, problems)
+        if item is not None and item.key in made and made[item.key] != item:
+            problems.append(Problem(what="says something else than an earlier row of the same finding", line=row.line))
+        elif item is not None:
+            made[item.key] = item
+    if problems:
+        raise ConfigError(str(path), problems)
+    before = standing(read_adjudications(store, place))
+    new = [item for key, item in made.items() if not _says_the_same(item, before.get(key))]
+    published = append_adjudications(store, place, new) if new else None
+    return Signed(
+        n_new=len(new),
+        n_same=len(made) - len(new),
+        n_blank=n_rows - len(filled),
+        path=published.path if published else None,
+    )
+
+
+def _wholes(store: Store, place: Place, rows: Collection[str]) -> dict[str, Subject]:
+    """Return the scores as wholes that rows are of, where the score has findings of another outcome too."""
+    if not rows:
+        return {}
+    found: dict[str, Subject] = {}
+    for row in open_audit_log(store, place).rows():
+        for score in row["scores"]:
+            subject = _subject(row, score, None)
+            if subject.row in rows:
+                found[subject.row] = subject
+    return found
+
+
+def _read(
+    row: Filled,
+    found: Mapping[str, Subject],
+    author: str,
+    signed_at: dt.datetime,
+    problems: list[Problem],
+) -> Adjudication | None:
+    def wrong(what: str, fix: str | None = None) -> None:
+        problems.append(Problem(what=what, line=row.line, fix=fix))
+
+    subject = found.get(row.cell("row"))
+    word = row.cell("disposition").lower()
+    if subject is None:
+        wrong(
+            "its `row` is no finding that stands here now",
+            "it is of another date, or was scored or captured again since; export the findings again",
+        )
+        return None
+    if word not in set(Disposition):
+        wrong(f"{word[:40]!r} is no disposition", nearest(word, [item.value for item in Disposition]))
+        return None
+    expires_at = None
+    if text := row.cell("expires"):
+        try:
+            day = read_date(text)
+        except ValueError as error:
+            wrong(f"`expires`: {error}")
+            return None
+        expires_at = dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC) + dt.timedelta(days=1)
+    if not row.cell("why"):
+        wrong("has a disposition and no `why`", "say why in one sentence")
+        return None
+    fields: dict[str, Any] = {
+        "run_id": subject.run_id,
+        "grader": subject.key.grader,
+        "case_id": subject.key.case_id,
+        "epoch": subject.key.epoch,
+        "item": subject.key.item,
+        "finding_digest": subject.finding_digest,
+        "outcome": subject.outcome,
+        "disposition": Disposition(word),
+        "reason": row.cell("why"),
+        "author": row.cell("author") or author,
+        "signed_at": signed_at,
+        "expires_at": expires_at,
+    }
+    try:
+        return Adjudication(**fields)
+    except ValidationError as error:
+        for detail in error.errors(include_input=False, include_url=False, include_context=False):
+            wrong(detail["msg"].removeprefix("Value error, "), "write a later day into `expires` (YYYY-MM-DD)")
+        return None
+
+
+def _says_the_same(item: Adjudication, before: Adjudication | None) -> bool:
+    if before is None:
+        return False
+    return item == before.model_copy(update={"signed_at": item.signed_at})
+
+
+def listed(store: Store, place: Place) -> Sequence[Adjudication]:
+    """Return the dispositions that stand at a place, in the order of cases.
+
+    Raises:
+        MissingDataError: when there is none.
+    """
+    found = standing(read_adjudications(store, place))
+    if not found:
+        raise MissingDataError(f"{place}: nobody signed a disposition; export findings with --to, and read them --from")
+    return [found[key] for key in sorted(found)]
+
+
+def check_author(name: str) -> str:
+    """Return the name of who signs.
+
+    Raises:
+        UsageError: for an empty one.
+    """
+    if not name.strip():
+        raise UsageError("--author is empty: a disposition is signed by somebody")
+    return name.strip()
+
+
+__all__ = ["COLUMNS", "Signed", "Subject", "check_author", "export_review", "import_review", "listed", "subjects"]

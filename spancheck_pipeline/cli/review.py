@@ -1,0 +1,155 @@
+"""``spancheck review``: findings out to a spreadsheet, people's signed-off dispositions back in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spancheck_pipeline.cli.options import date_option, json_option, open_project
+
+if TYPE_CHECKING:
+    from spancheck_pipeline.storage.store import Place, Store
+
+
+@click.command()
+@click.argument("suite", metavar="SUITE|run:ID")
+@click.argument("on", metavar="[DATE]", required=False)
+@date_option
+@click.option(
+    "--to", type=click.Path(dir_okay=False, path_type=Path), help="Write findings to fill in: .csv, or .jsonl."
+)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Read a filled-in file and append its dispositions.",
+)
+@click.option("--author", help="Who signs the rows that name nobody; default: the user's login name.")
+@click.option("--grader", "graders", multiple=True, help="With --to: only this grader's findings. May be repeated.")
+@click.option("--all", "everything", is_flag=True, help="With --to: also findings that passed.")
+@json_option
+def review(
+    suite: str,
+    on: str | None,
+    *,
+    date: str | None,
+    to: Path | None,
+    source: Path | None,
+    author: str | None,
+    graders: tuple[str, ...],
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """Review what was found in SUITE on DATE: export findings, sign dispositions, see the rates with and without them.
+
+    Without --to and --from the dispositions that stand are listed. Scores are never changed. Whether dispositions
+    decide is the suite's to say (gate: adjudicated), when the date is decided again.
+    """
+    from spancheck_pipeline.cli.audit import place_of
+    from spancheck_pipeline.errors import UsageError
+
+    if to is not None and source is not None:
+        raise UsageError("--to writes what --from reads: one at a time")
+    if on is not None and date is not None:
+        raise UsageError("the date is given twice")
+    if to is None and (graders or everything):
+        raise UsageError("--grader and --all choose what --to writes")
+    environment, store = open_project()
+    place = place_of(environment, suite, on or date)
+    if to is not None:
+        return _export(store, place, to, graders, everything=everything)
+    if source is not None:
+        return _import(store, place, source, author)
+    return _list(store, place, as_json=as_json)
+
+
+def _export(store: Store, place: Place, to: Path, graders: tuple[str, ...], *, everything: bool) -> int:
+    from spancheck_pipeline.api.reviewing import REVIEWED, export_review
+    from spancheck_pipeline.grading.score import Outcome
+
+    outcomes = frozenset(Outcome) if everything else REVIEWED
+    n_rows = export_review(store, place, to, outcomes=outcomes, graders=graders)
+    click.echo(str(to))
+    click.echo(f"{n_rows} findings; fill in disposition (confirmed, passes, fails, waived), why and expires", err=True)
+    return 0
+
+
+def _import(store: Store, place: Place, source: Path, author: str | None) -> int:
+    import datetime as dt
+    import getpass
+
+    from spancheck_pipeline.api.reviewing import check_author, import_review
+
+    who = check_author(getpass.getuser() if author is None else author)
+    done = import_review(store, place, source, author=who, signed_at=dt.datetime.now(dt.UTC))
+    click.echo(f"{done.n_new} new, {done.n_same} as they stood, {done.n_blank} rows without a disposition")
+    if done.path:
+        click.echo(f"kept: {done.path}", err=True)
+        _print_rates(store, place)
+        click.echo("decide again with: spancheck score SUITE --date DATE --regrade, or the next nightly", err=True)
+    return 0
+
+
+def _print_rates(store: Store, place: Place) -> None:
+    """Print the rates that the recorded scores have, with and without the dispositions that hold now."""
+    import datetime as dt
+
+    from rich.table import Table
+
+    from spancheck_pipeline.api.adjudicating import adjudicated
+    from spancheck_pipeline.api.facts import open_evidence
+    from spancheck_pipeline.api.recording import open_audit_log, read_head
+    from spancheck_pipeline.cli import show
+
+    head = read_head(open_audit_log(store, place))
+    evidence = open_evidence(store, place, list(head.graders))
+    found = adjudicated(store, place, evidence, at=dt.datetime.now(dt.UTC))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("grader", "raw", "adjudicated", "confirmed", "passes", "fails", "waived", "expired", "stale"):
+        table.add_column(column, justify="left" if column == "grader" else "right")
+    for name, figures in found.graders.items():
+        raw = head.summary.graders[name].pass_rate.value
+        counts = [figures.n_confirmed, figures.n_passes, figures.n_fails, figures.n_waived, figures.n_expired]
+        cells = [*counts, figures.n_stale]
+        table.add_row(name, _percent(raw), _percent(figures.pass_rate.value), *map(str, cells))
+    show.console().print(table)
+    if found.n_elsewhere:
+        click.echo(f"note: {found.n_elsewhere} dispositions of another capture or grader are not applied", err=True)
+
+
+def _percent(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate:.1%}"
+
+
+def _list(store: Store, place: Place, *, as_json: bool) -> int:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from spancheck_pipeline.api.reviewing import listed
+    from spancheck_pipeline.cli import show
+
+    found = listed(store, place)
+    if as_json:
+        show.print_json([item.model_dump(mode="json") for item in found])
+        return 0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("case", "grader", "item", "said", "disposition", "author", "signed", "expires", "why"):
+        table.add_column(column)
+    for item in found:
+        cells = [
+            item.case_id + (f" #{item.epoch}" if item.epoch else ""),
+            item.grader,
+            item.item or "the whole",
+            item.outcome.value,
+            item.disposition.value,
+            item.author,
+            item.signed_at.date().isoformat(),
+            item.last_day or "–",
+            item.reason,
+        ]
+        table.add_row(*(escape(show.safe(cell)) for cell in cells))
+    show.console().print(table)
+    _print_rates(store, place)
+    return 0
