@@ -7,25 +7,28 @@ counting it for the manifest in ``manifest.py``; the budget in ``spending.py``.
 from __future__ import annotations
 
 import datetime as dt
+import re
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from spancheck_pipeline.api.environment import Durability, durability
 from spancheck_pipeline.api.manifest import Tally
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.api.spending import spending_of
 from spancheck_pipeline.capture.engine import CaptureSummary, Progress, run_capture
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.decision.suite import Suite
-from spancheck_pipeline.errors import BudgetError, CaptureRefusedError, MissingDataError
+from spancheck_pipeline.errors import BudgetError, CaptureRefusedError, MissingDataError, StorageError
 from spancheck_pipeline.evidence.case import Case, dataset_digest
-from spancheck_pipeline.evidence.run import CapturedRow, Manifest
+from spancheck_pipeline.evidence.run import CapturedRow, Manifest, TargetFacts
 from spancheck_pipeline.grading.grader import Grader
-from spancheck_pipeline.storage.journal import FileJournal, Journal, JournalHeader, questions_digest
-from spancheck_pipeline.storage.lock import PartitionLock
+from spancheck_pipeline.storage.journal import JournalHeader, KeptJournal, questions_digest
+from spancheck_pipeline.storage.lock import CaptureLock
+from spancheck_pipeline.storage.object_journal import Flush
 from spancheck_pipeline.storage.store import Night, Place, Published, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, captured_from_row, captured_to_row
 
@@ -91,63 +94,171 @@ def capture_place(
             answer that went beyond it; what was captured is kept, and a higher budget resumes it.
     """
     if mode == "capture" and store.exists(place, CAPTURED_RUN):
-        return _reused(store, place)
-    folder = store.local_folder("_journal", place)
+        _tidy(store, place)
+        return reused(store, place)
     # Before anything is written: a target that cannot be loaded leaves the storage as it was.
     with kept_away(contain):
         target = load_target()
-    with PartitionLock(store.local_folder("_locks", place) / "capture.lock"):
-        if mode == "capture" and store.exists(place, CAPTURED_RUN):
-            return _reused(store, place)
-        _refuse_lost(store, place, mode, folder)
-        base = _base(store, place, mode)
-        if base and not base.failed and mode == "retry_errors":
-            return _reused(store, place)
-        cases = read_snapshot(store, place)
-        with kept_away(contain, folder / "target_output.log"):
-            header = _header(place, suite, cases, target, mode=mode, base=base, config=config, now=now())
-            journal = FileJournal(folder / f"{mode}.jsonl", header, set_aside_other=mode == "recapture")
-            failed = base.failed if base and mode == "retry_errors" else None
-            try:
-                spending = spending_of(store, place, suite, cases, journal, retried=failed)
-                summary = run_capture(
-                    cases,
-                    target,
-                    settings=suite.target,
-                    epochs=suite.epochs,
-                    journal=journal,
-                    keys=failed,
-                    on_progress=on_progress,
-                    stop=spending.add if spending else None,
-                )
-            except BudgetError:
-                # Where nothing was called nothing is begun: fewer epochs or cases are then no other capture.
-                journal.close() if journal.recorded_keys() else journal.discard()
-                raise
-            except BaseException:
-                journal.close()
-                raise
-        return _publish(
+    kept = durability()
+    with store.lock(place, lease_s=kept.lease_s) as lock:
+        begun = begin(store, place, suite, target.facts, mode=mode, config=config, now=now())
+        if begun is None:
+            return reused(store, place)
+        if shards_of(store, place, mode):
+            raise CaptureRefusedError(
+                f"{place}: an unfinished capture was begun in shards; go on with it in shards (target.shards in "
+                "suite.yaml), or start over with --recapture"
+            )
+        journal, summary = capture_part(
             store,
             place,
-            suite,
-            cases,
-            journal,
-            base=base,
-            summary=summary,
-            config=config,
-            graders=graders,
-            now=now(),
+            begun,
+            target,
+            lock=lock,
+            part=Part(mode, begun.cases, suite),
+            flush=flush_of(suite, kept),
+            on_progress=on_progress,
+            contain=contain,
         )
+        captured = publish_capture(
+            store, place, suite, begun, [journal], lock=lock, config=config, graders=graders, now=now()
+        )
+    return replace(captured, n_calls=summary.attempts, warnings=warnings_of(summary))
 
 
-def _refuse_lost(store: Store, place: Place, mode: Mode, journals: Path) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A capture that may go on: what it asks, under which header, and what it starts from."""
+
+    mode: Mode
+    cases: tuple[Case, ...]
+    header: JournalHeader
+    base: Base | None
+
+
+class Part(NamedTuple):
+    """What one process captures: the whole of it, or one shard."""
+
+    kind: str
+    """Its journal's."""
+    cases: tuple[Case, ...]
+    suite: Suite
+    """With its share of what is limited for the whole."""
+
+
+def begin(
+    store: Store,
+    place: Place,
+    suite: Suite,
+    facts: TargetFacts,
+    *,
+    mode: Mode,
+    config: str | None,
+    now: dt.datetime,
+) -> Begun | None:
+    """Return what is to be captured, or None when there is nothing to call for. The caller holds the place's lock.
+
+    Raises:
+        CaptureRefusedError: when what is stored was made by another target version, or is gone.
+        MissingDataError: for ``retry_errors`` on a place that was never captured.
+    """
+    if mode == "capture" and store.exists(place, CAPTURED_RUN):
+        return None
+    _refuse_lost(store, place, mode)
+    base = _base(store, place, mode)
+    if base and not base.failed and mode == "retry_errors":
+        return None
+    cases = read_snapshot(store, place)
+    header = _header(place, suite, cases, facts, mode=mode, base=base, config=config, now=now)
+    return Begun(mode=mode, cases=cases, header=header, base=base)
+
+
+def capture_part(
+    store: Store,
+    place: Place,
+    begun: Begun,
+    target: LoadedTarget,
+    *,
+    lock: CaptureLock,
+    part: Part,
+    flush: Flush,
+    on_progress: Callable[[Progress], None] | None,
+    contain: Contain | None,
+) -> tuple[KeptJournal, CaptureSummary]:
+    """Call for every row of a part that its journal has no answer for; return the journal, open, and what came of it.
+
+    Raises:
+        BudgetError: as ``capture_place``.
+    """
+    wanted = begun.base.failed if begun.base and begun.mode == "retry_errors" else None
+    if wanted is not None:
+        ids = {case.id for case in part.cases}
+        wanted = {key for key in wanted if key[0] in ids}
+    log_name = f"target_output{part.kind.removeprefix(begun.mode)}"
+    with store.output_log(place, log_name) as log, kept_away(contain, log):
+        journal = store.journal(
+            part.kind, place, begun.header, lock=lock, set_aside_other=begun.mode == "recapture", flush=flush
+        )
+        try:
+            spending = spending_of(store, place, part.suite, part.cases, journal, retried=wanted)
+            summary = run_capture(
+                part.cases,
+                target,
+                settings=part.suite.target,
+                epochs=part.suite.epochs,
+                journal=journal,
+                keys=wanted,
+                on_progress=on_progress,
+                stop=spending.add if spending else None,
+            )
+        except BudgetError:
+            # Where nothing was called nothing is begun: fewer epochs or cases are then no other capture.
+            journal.close() if journal.recorded_keys() else journal.discard()
+            raise
+        except BaseException:
+            journal.close()
+            raise
+    return journal, summary
+
+
+def flush_of(suite: Suite, kept: Durability) -> Flush:
+    """Return how often a suite's journal is stored: as it says, or as the environment does."""
+    own = suite.target.journal
+    return Flush(calls=own.calls, seconds=own.seconds) if own else kept.flush
+
+
+def shard_kind(mode: str, shard: int, n_shards: int) -> str:
+    """Return the kind of a shard's journal; the one part of an undivided capture has the mode's name."""
+    return f"{mode}-shard-{shard}-of-{n_shards}"
+
+
+def shards_of(store: Store, place: Place, mode: str) -> int:
+    """Return in how many shards an unfinished capture was begun; 0 for none."""
+    found = (re.fullmatch(rf"{mode}-shard-\d+-of-(\d+)", kind) for kind in store.unfinished(place))
+    return next((int(match.group(1)) for match in found if match), 0)
+
+
+def _tidy(store: Store, place: Place) -> None:
+    """Remove the journals of a captured run that was killed after it was published: they hold texts."""
+    with suppress(StorageError):
+        left = [kind for kind in store.unfinished(place) if kind.startswith("capture")]
+        if not left:
+            return
+        run_id = read_manifest(store, place).run_id
+        with store.lock(place):
+            for kind in left:
+                header = store.journal_header(kind, place)
+                if header is not None and header.run_id == run_id:
+                    store.discard_journal(kind, place)
+
+
+def _refuse_lost(store: Store, place: Place, mode: Mode) -> None:
     """Refuse to call again for a place whose captured run was there once and is gone.
 
     Raises:
         CaptureRefusedError: unless everything is captured again on purpose.
     """
-    if mode != "capture" or any(journals.glob("*.jsonl")):
+    if mode != "capture" or store.unfinished(place):
         return
     if store.exists(place, GATE) or store.revisions(place, CAPTURED_RUN):
         raise CaptureRefusedError(
@@ -157,7 +268,7 @@ def _refuse_lost(store: Store, place: Place, mode: Mode, journals: Path) -> None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Base:
+class Base:
     """The captured run that a new pass starts from."""
 
     manifest: Manifest
@@ -165,7 +276,7 @@ class _Base:
     failed: set[tuple[str, int]]
 
 
-def _base(store: Store, place: Place, mode: Mode) -> _Base | None:
+def _base(store: Store, place: Place, mode: Mode) -> Base | None:
     if mode == "capture":
         return None
     if not store.exists(place, CAPTURED_RUN):
@@ -175,25 +286,25 @@ def _base(store: Store, place: Place, mode: Mode) -> _Base | None:
     file = store.open(place, CAPTURED_RUN)
     rows = file.rows(["case_id", "epoch", "answered"])
     failed = {(row["case_id"], row["epoch"]) for row in rows if not row["answered"]}
-    return _Base(manifest=Manifest.model_validate(file.document()), revision=file.revision, failed=failed)
+    return Base(manifest=Manifest.model_validate(file.document()), revision=file.revision, failed=failed)
 
 
 def _header(
     place: Place,
     suite: Suite,
     cases: tuple[Case, ...],
-    target: LoadedTarget,
+    facts: TargetFacts,
     *,
     mode: Mode,
-    base: _Base | None,
+    base: Base | None,
     config: str | None,
     now: dt.datetime,
 ) -> JournalHeader:
     retried = base if mode == "retry_errors" else None
-    if retried and retried.manifest.target.version != target.facts.version:
+    if retried and retried.manifest.target.version != facts.version:
         raise CaptureRefusedError(
             f"{place} (run {retried.manifest.run_id}) was captured by target version "
-            f"{retried.manifest.target.version!r}, and the target is {target.facts.version!r} now; one run has one "
+            f"{retried.manifest.target.version!r}, and the target is {facts.version!r} now; one run has one "
             "version: capture all of it again (--recapture)"
         )
     if isinstance(place, Night):
@@ -208,31 +319,31 @@ def _header(
         mode=mode,
         dataset_digest=dataset_digest(cases),
         questions_digest=questions_digest(cases),
-        target=target.facts,
+        target=facts,
         epochs=suite.epochs,
         started_at=retried.manifest.started_at if retried else now,
         base_revision=base.revision if base else None,
     )
 
 
-def _publish(
+def publish_capture(
     store: Store,
     place: Place,
     suite: Suite,
-    cases: tuple[Case, ...],
-    journal: FileJournal,
+    begun: Begun,
+    journals: Sequence[KeptJournal],
     *,
-    base: _Base | None,
-    summary: CaptureSummary,
+    lock: CaptureLock,
     config: str | None,
     graders: Sequence[Grader],
     now: dt.datetime,
 ) -> Captured:
-    """Write the captured run from the journal, then let the journal go."""
-    header = journal.header
+    """Write the captured run from its journals, then let the journals go. The first of them has the run's header."""
+    cases, base = begun.cases, begun.base
+    header = journals[0].header
     keys = [(case.id, epoch) for case in cases for epoch in range(header.epochs)]
     tally = Tally(suite.prices)
-    rows = tally.counting(_merged(store, place, keys, journal, base if header.mode == "retry_errors" else None))
+    rows = tally.counting(_merged(store, place, keys, journals, base if header.mode == "retry_errors" else None))
     snapshot = store.open(place, CASES)
 
     def manifest(_revision: int, _digest: str) -> dict[str, object]:
@@ -247,31 +358,36 @@ def _publish(
         identity={"run_id": header.run_id, "questions": questions_digest(cases)},
         metadata={"run_id": header.run_id, "suite": place.suite, "cases": snapshot.content_digest},
         document=manifest,
+        check=lock.check,
     )
-    journal.discard()
+    # The one with the header last: as long as it stands, whatever is left of the others is known to be of this run.
+    for journal in reversed(journals):
+        journal.discard()
     if header.mode == "recapture":
         # What an unfinished capture of the superseded run left holds texts, and nobody will resume it.
-        for overtaken in ("capture", "retry_errors"):
-            journal.path.with_name(f"{overtaken}.jsonl").unlink(missing_ok=True)
-    return Captured(
-        published=published,
-        manifest=read_manifest(store, place),
-        is_reused=False,
-        n_calls=summary.attempts,
-        warnings=_warnings(summary),
-    )
+        for overtaken in store.unfinished(place):
+            if overtaken.startswith(("capture", "retry_errors")):
+                store.discard_journal(overtaken, place)
+    return Captured(published=published, manifest=read_manifest(store, place), is_reused=False, n_calls=0)
+
+
+def _rows(journals: Sequence[KeptJournal], keys: Iterable[tuple[str, int]]) -> Iterator[CapturedRow]:
+    """Yield the row of each key, from whichever journal has it; a key that none has is the first one's to refuse."""
+    for key in keys:
+        holder = next((journal for journal in journals if journal.state(key) is not None), journals[0])
+        yield from holder.rows([key])
 
 
 def _merged(
-    store: Store, place: Place, keys: list[tuple[str, int]], journal: Journal, base: _Base | None
+    store: Store, place: Place, keys: list[tuple[str, int]], journals: Sequence[KeptJournal], base: Base | None
 ) -> Iterator[CapturedRow]:
-    """Yield one row a key, in order: the journal's where it has one, else what was captured before."""
+    """Yield one row a key, in order: the journals' where they have one, else what was captured before."""
     if base is None:
-        yield from journal.rows(keys)
+        yield from _rows(journals, keys)
         return
     earlier = (captured_from_row(row) for row in store.open(place, CAPTURED_RUN).rows())
     retried = base.failed
-    now = iter(journal.rows([key for key in keys if key in retried]))
+    now = _rows(journals, [key for key in keys if key in retried])
     for row in earlier:
         if row.key in retried:
             again = next(now)
@@ -304,7 +420,8 @@ def refuse_other_run(store: Store, place: Place, suite: Suite, config: str | Non
         )
 
 
-def _warnings(summary: CaptureSummary) -> tuple[str, ...]:
+def warnings_of(summary: CaptureSummary) -> tuple[str, ...]:
+    """Return what a person should know of a capture."""
     if not summary.abandoned:
         return tuple(summary.warnings)
     return (
@@ -313,7 +430,8 @@ def _warnings(summary: CaptureSummary) -> tuple[str, ...]:
     )
 
 
-def _reused(store: Store, place: Place) -> Captured:
+def reused(store: Store, place: Place) -> Captured:
+    """Return the captured run that a place has, as one that was used again."""
     file = store.open(place, CAPTURED_RUN)
     published = Published(
         path=file.path,

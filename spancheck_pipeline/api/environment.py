@@ -7,6 +7,7 @@ process and never overrides what is set already.
 from __future__ import annotations
 
 import datetime as dt
+import math
 import os
 import zoneinfo
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ from dotenv import load_dotenv
 
 from spancheck_pipeline.decision.suite import check_name
 from spancheck_pipeline.errors import UsageError
+from spancheck_pipeline.storage.object_journal import Flush
+from spancheck_pipeline.storage.object_lease import LEASE_S
 
 FIRST_PARTITION = "2026-01-01"
 """First date of every suite unless ``SPANCHECK_START_DATE`` says another: fixed, so that partitions never move."""
@@ -65,6 +68,88 @@ def read_environment(environ: Mapping[str, str] | None = None, *, folder: Path |
         start_date=_date(environ.get("SPANCHECK_START_DATE") or FIRST_PARTITION),
         dagster_home=folder / Path(home).expanduser(),
     )
+
+
+def given_environment(*, folder: Path | None = None, **given: str | Path | None) -> Environment:
+    """Return the settings that are given, and of those that are None what the environment gives.
+
+    ``datasets``, ``storage``, ``namespace``, ``timezone`` and ``start_date`` may be given.
+
+    Raises:
+        UsageError: as ``read_environment``, in the words of what was given.
+    """
+    folder = folder or Path.cwd()
+    load_dotenv(folder / ".env", override=False)
+    named = {f"SPANCHECK_{name.upper()}": str(value) for name, value in given.items() if value is not None}
+    try:
+        return read_environment({**os.environ, **named}, folder=folder)
+    except UsageError as error:
+        variable, _, rest = str(error).partition(":")
+        if variable not in named:
+            raise
+        raise UsageError(f"{variable.removeprefix('SPANCHECK_').lower()}:{rest}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SigningKey:
+    """Where the key is that audit logs are sealed with. It has no ``repr``: the passphrase stands in no message."""
+
+    path: Path
+    passphrase: str | None
+
+
+def signing_key(environ: Mapping[str, str] | None = None) -> SigningKey | None:
+    """Return the private key's file that ``SPANCHECK_SIGNING_KEY_FILE`` names, or None where seals are not signed.
+
+    ``SPANCHECK_SIGNING_KEY_PASSPHRASE`` is its passphrase, where it has one.
+    """
+    environ = os.environ if environ is None else environ
+    path = environ.get("SPANCHECK_SIGNING_KEY_FILE")
+    if not path:
+        return None
+    return SigningKey(
+        path=Path(path).expanduser(), passphrase=environ.get("SPANCHECK_SIGNING_KEY_PASSPHRASE") or None
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durability:
+    """How a running capture is kept on object storage."""
+
+    flush: Flush
+    """When finished calls are stored: what a kill may lose."""
+    lease_s: float
+    """Seconds after its last sign of life that a capture's place can be taken over."""
+
+
+def durability(environ: Mapping[str, str] | None = None) -> Durability:
+    """Return what ``SPANCHECK_JOURNAL_CALLS``, ``SPANCHECK_JOURNAL_SECONDS`` and ``SPANCHECK_LEASE_SECONDS`` say.
+
+    Raises:
+        UsageError: for a value that is no number in its range.
+    """
+    environ = os.environ if environ is None else environ
+    default = Flush()
+    return Durability(
+        flush=Flush(
+            calls=int(_number(environ, "SPANCHECK_JOURNAL_CALLS", default.calls, low=1, high=10_000)),
+            seconds=_number(environ, "SPANCHECK_JOURNAL_SECONDS", default.seconds, low=0, high=600),
+        ),
+        lease_s=_number(environ, "SPANCHECK_LEASE_SECONDS", LEASE_S, low=2, high=3600),
+    )
+
+
+def _number(environ: Mapping[str, str], name: str, default: float, *, low: float, high: float) -> float:
+    text = environ.get(name)
+    if not text:
+        return default
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not low <= number <= high:
+        raise UsageError(f"{name}: {text[:40]!r} is not a number from {low:g} to {high:g}")
+    return number
 
 
 def _namespace(value: str | None) -> str | None:

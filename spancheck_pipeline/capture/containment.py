@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _STREAMS: Final = ("stdout", "stderr")
-_OWN_THREADS: Final = frozenset({"spancheck-journal", "spancheck-contained", "spancheck-capture"})
+_OWN_THREADS: Final = frozenset({"spancheck-journal", "spancheck-lease", "spancheck-contained", "spancheck-capture"})
 """Threads of this package in which no code of a target runs."""
 
 

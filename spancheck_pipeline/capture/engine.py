@@ -135,6 +135,7 @@ class _Capture:
         self._kept: set[Key] = set()
         self._retries_final = False
         self._done = self._failed = 0
+        self._unstored: set[asyncio.Task[None]] = set()
 
     def plan(self, epochs: int, keys: AbstractSet[Key] | None) -> None:
         """Decide which rows are wanted, and refuse a journal of other questions."""
@@ -220,10 +221,11 @@ class _Capture:
             finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             for task in finished:
                 task.result()
+            await self._wait_for_stored(at_most=0)
         finally:
-            for task in tasks:
+            for task in (*tasks, *self._unstored):
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*tasks, *self._unstored, return_exceptions=True)
         if self._stopped_by is not None:
             raise self._stopped_by
 
@@ -234,13 +236,33 @@ class _Capture:
             before = self._journal.state((job.case.id, job.epoch))
             earlier = None if before is None else next(iter(self._journal.rows([(job.case.id, job.epoch)])))
             row = await caller.row(job, earlier)
-            await asyncio.wrap_future(self._journal.append(row, pass_number=job.pass_number))
-            self._done += before is None
-            self._failed += (not row.answered) - (before is not None)
-            if self._stop is not None and self._stopped_by is None:
-                self._stopped_by = self._stop(row)
-            if self._on_progress is not None:
-                self._on_progress(Progress(self._done, len(self._keys), self._failed))
+            stored = self._stored(row, job, is_new=before is None)
+            if self._journal.window == 0:
+                await stored
+            else:
+                self._unstored.add(asyncio.create_task(stored))
+                await self._wait_for_stored(at_most=self._journal.window)
+
+    async def _stored(self, row: CapturedRow, job: Job, *, is_new: bool) -> None:
+        """Journal a row, and count it once it is durable. What it cost counts at once: it is spent."""
+        durable = asyncio.wrap_future(self._journal.append(row, pass_number=job.pass_number))
+        if self._stop is not None and self._stopped_by is None:
+            self._stopped_by = self._stop(row)
+        await durable
+        self._done += is_new
+        self._failed += (not row.answered) - (not is_new)
+        if self._on_progress is not None:
+            self._on_progress(Progress(self._done, len(self._keys), self._failed))
+
+    async def _wait_for_stored(self, *, at_most: int) -> None:
+        """Return when at most so many rows wait to be durable; raise what went wrong with one."""
+        while True:
+            for task in [task for task in self._unstored if task.done()]:
+                self._unstored.discard(task)
+                task.result()
+            if len(self._unstored) <= at_most:
+                return
+            await asyncio.wait(self._unstored, return_when=asyncio.FIRST_COMPLETED)
 
 
 def _run_in_own_thread(main: Callable[[], Coroutine[None, None, None]], *, flush: Callable[[], None]) -> None:

@@ -106,6 +106,10 @@ class Journal(Protocol):
     def warnings(self) -> tuple[str, ...]:
         """What was noticed at opening, for example ``TORN``. No text of a record."""
 
+    @property
+    def window(self) -> int:
+        """Rows that may wait to be durable while further calls are made; 0: each call waits for its row."""
+
     def append(self, row: CapturedRow, *, pass_number: int) -> Future[None]:
         """Take a row; the future is done when the row is durable, or failed with a ``StorageError``."""
 
@@ -132,10 +136,23 @@ class Journal(Protocol):
         """Remove the journal, after what it holds was published."""
 
 
+class KeptJournal(Journal, Protocol):
+    """A journal that outlives its process: what ``Store.journal`` returns."""
+
+    @property
+    def header(self) -> JournalHeader:
+        """The stored header: a resumed run keeps its run id and start."""
+
+    @property
+    def resumed(self) -> bool:
+        """Whether it was there already."""
+
+
 class MemoryJournal:
     """A journal that lives as long as the process: for the library, which keeps a run in memory."""
 
     warnings: tuple[str, ...] = ()
+    window = 0
 
     def __init__(self) -> None:
         self._records: dict[Key, tuple[int, CapturedRow]] = {}
@@ -150,7 +167,7 @@ class MemoryJournal:
     def state(self, key: Key) -> RecordState | None:
         """Return what is known of a key."""
         record = self._records.get(key)
-        return None if record is None else _state(record[1], pass_number=record[0])
+        return None if record is None else state_of(record[1], pass_number=record[0])
 
     def recorded_keys(self) -> tuple[Key, ...]:
         """Return every key with a record."""
@@ -160,7 +177,7 @@ class MemoryJournal:
         """Yield the latest row of each key."""
         for key in keys:
             if key not in self._records:
-                raise _missing(key)
+                raise missing_record(key)
             yield self._records[key][1]
 
     def flush(self) -> None:
@@ -180,6 +197,8 @@ class FileJournal:
     A thread writes what was appended and fsyncs once for all that waited (group commit): a row waits for the write
     before its own and for its own, nothing else. When a write fails, the file is cut back to the last durable record.
     """
+
+    window = 0
 
     def __init__(self, path: Path, header: JournalHeader, *, set_aside_other: bool = False) -> None:
         """Create the journal, or resume the one that is there.
@@ -224,8 +243,8 @@ class FileJournal:
 
     def append(self, row: CapturedRow, *, pass_number: int) -> Future[None]:
         """Take a row; the future is done when the row is fsynced."""
-        payload = _Record(pass_number=pass_number, row=row).model_dump_json(by_alias=True).encode()
-        entry = _Append(line=sealed(payload), key=row.key, state=_state(row, pass_number=pass_number), done=Future())
+        state = state_of(row, pass_number=pass_number)
+        entry = _Append(line=recorded_line(row, pass_number=pass_number), key=row.key, state=state, done=Future())
         entry.done.set_running_or_notify_cancel()  # a caller that stops waiting does not unwrite the row
         with self._condition:
             if self._failure is not None or self._closing:
@@ -249,7 +268,7 @@ class FileJournal:
         for key in keys:
             place = self._index.get(key)
             if place is None:
-                raise _missing(key)
+                raise missing_record(key)
             yield self._read(place)
 
     def flush(self) -> None:
@@ -274,14 +293,7 @@ class FileJournal:
         sync_folder(self.path.parent)
 
     def _read(self, place: _Place) -> CapturedRow:
-        line = os.pread(self._fd, place.length, place.offset)
-        payload = unsealed(line)
-        if payload is None:
-            raise CorruptFileError(f"{self.path}: the record at byte {place.offset} has changed since it was written")
-        try:
-            return _Record.model_validate_json(payload).row
-        except ValidationError:
-            raise CorruptFileError(f"{self.path}: the record at byte {place.offset} is not a captured row") from None
+        return read_record(os.pread(self._fd, place.length, place.offset), f"{self.path}, byte {place.offset}")
 
     def _write_batches(self) -> None:
         while True:
@@ -365,7 +377,28 @@ class _Contents:
     torn: bool
 
 
-def _state(row: CapturedRow, *, pass_number: int) -> RecordState:
+def recorded_line(row: CapturedRow, *, pass_number: int) -> bytes:
+    """Return a row as a line of a journal."""
+    return sealed(_Record(pass_number=pass_number, row=row).model_dump_json(by_alias=True).encode())
+
+
+def read_record(line: bytes, where: str) -> CapturedRow:
+    """Return the row that a line of a journal holds.
+
+    Raises:
+        CorruptFileError: when it is not what was written.
+    """
+    payload = unsealed(line)
+    if payload is None:
+        raise CorruptFileError(f"{where}: this record has changed since it was written")
+    try:
+        return _Record.model_validate_json(payload).row
+    except ValidationError:
+        raise CorruptFileError(f"{where}: this record is not a captured row") from None
+
+
+def state_of(row: CapturedRow, *, pass_number: int) -> RecordState:
+    """Return what a journal knows of a row without reading it."""
     return RecordState(
         pass_number=pass_number,
         error_class=row.error_class,
@@ -374,7 +407,8 @@ def _state(row: CapturedRow, *, pass_number: int) -> RecordState:
     )
 
 
-def _missing(key: Key) -> MissingDataError:
+def missing_record(key: Key) -> MissingDataError:
+    """Return the error for a key that no journal has."""
     return MissingDataError(f"the journal has no record for case {key[0]!r}, epoch {key[1]}; finish the capture first")
 
 
@@ -399,7 +433,7 @@ def _scan(fd: int, path: Path) -> _Contents:
                         "or set it aside and capture again with --recapture"
                     )
                 return _Contents(header=header, index=index, end=end, torn=True)
-            key, state = _read_state(payload, f"{path}:{number}")
+            key, state = read_state(payload, f"{path}:{number}")
             index[key] = _Place(offset=end, length=len(line), state=state)
             end += len(line)
     return _Contents(header=header, index=index, end=end, torn=False)
@@ -422,7 +456,12 @@ def _header(line: bytes, path: Path) -> JournalHeader:
         raise CorruptFileError(f"{path}:1: the header is not one of a journal; set the file aside") from None
 
 
-def _read_state(payload: bytes, where: str) -> tuple[Key, RecordState]:
+def read_state(payload: bytes, where: str) -> tuple[Key, RecordState]:
+    """Return key and state of a record's JSON, without reading its row.
+
+    Raises:
+        CorruptFileError: when it is not one.
+    """
     try:
         record = json.loads(payload)
         row = record["row"]
@@ -439,7 +478,7 @@ def _read_state(payload: bytes, where: str) -> tuple[Key, RecordState]:
 
 def _contents(fd: int, path: Path, header: JournalHeader) -> _Contents:
     contents = _scan(fd, path)
-    _check_same_run(contents.header, header, path)
+    check_same_run(contents.header, header, path)
     return contents
 
 
@@ -456,8 +495,12 @@ def _set_aside_other(path: Path, header: JournalHeader) -> None:
         sync_folder(path.parent)
 
 
-def _check_same_run(stored: JournalHeader, wanted: JournalHeader, path: Path) -> None:
-    """Refuse to go on with a journal of another run: two runs are never merged into one partition."""
+def check_same_run(stored: JournalHeader, wanted: JournalHeader, path: Path | str) -> None:
+    """Refuse to go on with a journal of another run: two runs are never merged into one partition.
+
+    Raises:
+        CaptureRefusedError: naming every difference with both sides.
+    """
     facts: list[tuple[str, object, object]] = [
         ("suite", stored.suite, wanted.suite),
         ("date", stored.date, wanted.date),

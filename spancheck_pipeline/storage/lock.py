@@ -1,6 +1,7 @@
 """The lock of one partition: at most one capture at a time, released by the operating system when its holder dies.
 
-What is captured under it lives in ``journal.py``. This is the lock of a local disk.
+What is captured under it lives in ``journal.py``. ``PartitionLock`` is the lock of a local disk; that of object storage
+is a lease, in ``object_lease.py``. ``Store.lock`` picks the one that fits.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import os
 import socket
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from filelock import FileLock, Timeout
 
@@ -18,6 +19,34 @@ from spancheck_pipeline.errors import LockedError, StorageError
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
+
+
+class CaptureLock(Protocol):
+    """Holds a place for one process: what ``Store.lock`` returns."""
+
+    def acquire(self) -> None:
+        """Take the lock.
+
+        Raises:
+            LockedError: when somebody else holds it, saying who and what to do.
+            StorageError: when the storage cannot be written.
+        """
+
+    def release(self) -> None:
+        """Let the place go; nothing happens when it is not held."""
+
+    def check(self) -> None:
+        """Return when the lock is still held.
+
+        Raises:
+            LockedError: when it was lost meanwhile, as a lease can be, or was never taken.
+        """
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 class PartitionLock:
@@ -55,6 +84,15 @@ class PartitionLock:
         if self._lock.is_locked:
             self._holder.unlink(missing_ok=True)
             self._lock.release()
+
+    def check(self) -> None:
+        """Return when the lock is held: the operating system takes it from no living process.
+
+        Raises:
+            LockedError: when it was never taken.
+        """
+        if not self._lock.is_locked:
+            raise LockedError(f"{self._path}: this lock is not held by this process")
 
     def __enter__(self) -> Self:
         self.acquire()

@@ -10,19 +10,25 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from filelock import FileLock
 from pydantic import ValidationError
 
 from spancheck_pipeline.decision.promotion import Kind, Promotion, PromotionKey
 from spancheck_pipeline.decision.suite import check_name
-from spancheck_pipeline.errors import ContractError, CorruptFileError, StorageError
+from spancheck_pipeline.errors import ContractError, CorruptFileError, LockedError, StorageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.storage.documents import write_text
+from spancheck_pipeline.storage.lock import CaptureLock
+from spancheck_pipeline.storage.object_files import reaching
 from spancheck_pipeline.storage.store import Store
 
+_WAIT_S: Final = 120.0
+_POLL_S: Final = 0.2
 _NAME = re.compile(r"(\d{5,9})_(\d{4}-\d\d-\d\d)\.json")
 
 
@@ -60,7 +66,7 @@ def record_promotion(store: Store, promotion: Promotion) -> Promotion:
     Raises:
         StorageError: when it cannot be written.
     """
-    with _alone(store):
+    with _alone(store, promotion.suite):
         taken = promotions(store, promotion.suite, promotion.kind)
         numbered = promotion.model_copy(update={"number": 1 + max((key.number for key in taken), default=0)})
         path = _path(store, promotion.suite, promotion.kind, PromotionKey(numbered.number, numbered.date))
@@ -68,10 +74,8 @@ def record_promotion(store: Store, promotion: Promotion) -> Promotion:
         if store.is_local:
             write_text(Path(path), text)
         else:
-            try:
+            with reaching(path):
                 store.filesystem.pipe_file(path, text.encode())
-            except OSError as error:
-                raise StorageError(f"{path}: cannot be written ({type(error).__name__})") from None
     return numbered
 
 
@@ -83,16 +87,35 @@ def _path(store: Store, suite: str, kind: Kind, key: PromotionKey) -> str:
     return f"{_folder(store, suite, kind)}/{key.number:05d}_{key.date}.json"
 
 
-@contextlib.contextmanager
-def _alone(store: Store) -> Iterator[None]:
-    """Let one process at a time number promotions; on object storage two at once may share a number."""
+def _alone(store: Store, suite: str) -> contextlib.AbstractContextManager[object]:
+    """Let one process at a time number promotions, after waiting for whoever does."""
     if not store.is_local:
-        yield
-        return
-    lock = Path(store.root) / "_locks" / "baselines.lock"
+        return _waiting(store.lock(f"baselines/suite={check_name(suite)}", "promote"))
+    return _local_lock(Path(store.root) / "_locks" / "baselines.lock")
+
+
+@contextlib.contextmanager
+def _local_lock(lock: Path) -> Iterator[None]:
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(lock, timeout=120):
+        with FileLock(lock, timeout=_WAIT_S):
             yield
     except OSError as error:
         raise StorageError(f"{lock}: cannot be locked ({type(error).__name__}); check the storage") from None
+
+
+@contextlib.contextmanager
+def _waiting(lock: CaptureLock) -> Iterator[None]:
+    give_up = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            lock.acquire()
+            break
+        except LockedError:
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(_POLL_S)
+    try:
+        yield
+    finally:
+        lock.release()

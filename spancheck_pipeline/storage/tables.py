@@ -226,6 +226,7 @@ GATE: Final = Table(
             ("detectable_drop", pa.float64()),
             ("cases_needed", pa.int64()),
             ("is_blocking", pa.bool_()),
+            ("is_ignored", pa.bool_()),
         ]
     ),
 )
@@ -261,6 +262,7 @@ COMPARISON: Final = Table(
             ("newly_passing_case_ids", _list_of(pa.string())),
             ("newly_unmeasured_case_ids", _list_of(pa.string())),
             ("flaky_flip_case_ids", _list_of(pa.string())),
+            ("judge_flip_case_ids", _list_of(pa.string())),
         ]
     ),
 )
@@ -268,6 +270,26 @@ COMPARISON: Final = Table(
 
 _OF_THE_CASE = [field for field in CASES.schema if field.name not in {"position", "contexts"}]
 _OF_THE_CALL = [field for field in CAPTURED_RUN.schema if field.name not in {"case_id", "question_digest"}]
+
+_OF_A_VERDICT = pa.struct(
+    [
+        ("judge", pa.string()),
+        ("graders", _list_of(pa.string())),
+        ("served_model", pa.string()),
+        ("prompt", pa.string()),
+        ("prompt_digest", pa.string()),
+        ("packet_digest", pa.string()),
+        ("repeat", pa.int32()),
+        ("label", pa.string()),
+        ("score", pa.float64()),
+        ("reason", pa.string()),
+        ("finish_reason", pa.string()),
+        ("latency_ms", pa.float64()),
+        ("attempts", pa.int32()),
+        ("cost_usd", pa.float64()),
+        ("error_class", pa.string()),
+    ]
+)
 
 AUDIT_LOG: Final = Table(
     name="audit_log",
@@ -279,11 +301,97 @@ AUDIT_LOG: Final = Table(
             *_OF_THE_CALL,
             pa.field("cost_usd", pa.float64()),
             pa.field("scores", _list_of(pa.struct([("grader", pa.string()), *_SCORE_FIELDS]))),
+            pa.field("verdicts", _list_of(_OF_A_VERDICT)),
+            pa.field("previous_digest", pa.string()),
+            pa.field("record_digest", pa.string()),
+        ]
+    ),
+)
+"""Rows stand in the order of their chain (``decision/audit_chain.py``), whose start stands in the document."""
+
+JUDGE_VERDICTS: Final = Table(
+    name="judge_verdicts",
+    contains_text=True,
+    schema=pa.schema(
+        [
+            ("judge", pa.string()),
+            ("identity", pa.string()),
+            ("prompt", pa.string()),
+            ("prompt_digest", pa.string()),
+            ("packet_kind", pa.string()),
+            ("packet_version", pa.int32()),
+            ("packet_digest", pa.string()),
+            ("repeat", pa.int32()),
+            ("model", pa.string()),
+            ("served_model", pa.string()),
+            ("label", pa.string()),
+            ("score", pa.float64()),
+            ("reason", pa.string()),
+            ("reply", pa.string()),
+            ("finish_reason", pa.string()),
+            ("latency_ms", pa.float64()),
+            ("attempts", pa.int32()),
+            ("input_tokens", pa.int64()),
+            ("output_tokens", pa.int64()),
+            ("cached_input_tokens", pa.int64()),
+            ("reasoning_tokens", pa.int64()),
+            ("cost_usd", pa.float64()),
+            ("error_class", pa.string()),
+            ("judged_at", _INSTANT),
+            (
+                "uses",
+                _list_of(pa.struct([("grader", pa.string()), ("case_id", pa.string()), ("epoch", pa.int32())])),
+            ),
+        ]
+    ),
+)
+"""Verdicts that the graders of a place read; and, under another folder, all answers of a judge (``verdicts.py``)."""
+
+CALIBRATION: Final = Table(
+    name="calibration",
+    contains_text=False,
+    schema=pa.schema(
+        [
+            ("item_id", pa.string()),
+            ("stratum", pa.string()),
+            ("group", pa.string()),
+            ("label", pa.bool_()),
+            ("supported", pa.bool_()),
+            ("score", pa.float64()),
+            ("code", pa.string()),
+            ("repeats", _list_of(pa.bool_())),
+        ]
+    ),
+)
+"""What a judge or grader said of each gold item; its folder names it and the gold set's domain."""
+
+ADJUDICATIONS: Final = Table(
+    name="adjudications",
+    contains_text=True,
+    schema=pa.schema(
+        [
+            ("run_id", pa.string()),
+            ("grader", pa.string()),
+            ("case_id", pa.string()),
+            ("epoch", pa.int32()),
+            ("item", pa.string()),
+            ("finding_digest", pa.string()),
+            ("outcome", pa.string()),
+            ("disposition", pa.string()),
+            ("reason", pa.string()),
+            ("author", pa.string()),
+            ("signed_at", _INSTANT),
+            ("expires_at", _INSTANT),
         ]
     ),
 )
 
-TABLES: Final = {table.name: table for table in (CASES, CAPTURED_RUN, SCORES, SCORECARD, COMPARISON, GATE, AUDIT_LOG)}
+TABLES: Final = {
+    table.name: table
+    for table in (
+        CASES, CAPTURED_RUN, JUDGE_VERDICTS, CALIBRATION, SCORES, SCORECARD, COMPARISON, GATE, AUDIT_LOG, ADJUDICATIONS,
+    )
+}
 
 
 def text_or_json(value: Any) -> tuple[str | None, bool]:
@@ -447,8 +555,18 @@ def score_from_row(row: Mapping[str, Any]) -> Score:
     )
 
 
-def audit_row(case: Case, row: CapturedRow, *, run_id: str, cost_usd: float | None, scores: Iterable[Row]) -> Row:
-    """Return one case × epoch as a row of ``audit_log``: all of the case, all of the call, every score.
+def audit_row(
+    case: Case,
+    row: CapturedRow,
+    *,
+    run_id: str,
+    cost_usd: float | None,
+    scores: Iterable[Row],
+    verdicts: Iterable[Row] = (),
+    previous_digest: str | None = None,
+    record_digest: str | None = None,
+) -> Row:
+    """Return one case × epoch as a row of ``audit_log``: all of the case, all of the call, every score and verdict.
 
     ``scores`` are cells of ``score_to_cells`` with the ``grader``'s name beside them.
     """
@@ -461,6 +579,9 @@ def audit_row(case: Case, row: CapturedRow, *, run_id: str, cost_usd: float | No
         **captured_to_row(row, run_id),
         "cost_usd": cost_usd,
         "scores": list(scores),
+        "verdicts": list(verdicts),
+        "previous_digest": previous_digest,
+        "record_digest": record_digest,
     }
 
 

@@ -11,7 +11,8 @@ import pytest
 from scenario import case
 
 from spancheck_pipeline.errors import ContractError, CorruptFileError, MissingDataError, StorageError, UsageError
-from spancheck_pipeline.storage import store as store_module
+from spancheck_pipeline.storage import draft as draft_module
+from spancheck_pipeline.storage.publication import LocalPublisher
 from spancheck_pipeline.storage.store import AdHoc, Night, Store
 from spancheck_pipeline.storage.tables import CASES, SCORES, case_to_row
 
@@ -195,14 +196,14 @@ def test_a_failed_write_leaves_what_stood_there(store):
 @pytest.mark.parametrize("seam", ["_keep", "_rename"])
 def test_dying_while_superseding_loses_neither_revision(store, monkeypatch, seam):
     publish(store, "a")
-    real = getattr(Store, seam)
+    real = getattr(LocalPublisher, seam)
 
     def dies(self, *args):
         if seam == "_keep":
             real(self, *args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Store, seam, dies)
+    monkeypatch.setattr(LocalPublisher, seam, dies)
     with pytest.raises(KeyboardInterrupt):
         publish(store, "b")
     monkeypatch.undo()
@@ -213,7 +214,7 @@ def test_dying_while_superseding_loses_neither_revision(store, monkeypatch, seam
 
 
 def test_row_groups_depend_on_the_rows_alone_and_are_bounded(store, monkeypatch):
-    monkeypatch.setattr(store_module, "_GROUP_ROWS", 3)
+    monkeypatch.setattr(draft_module, "_GROUP_ROWS", 3)
     publish(store, *"abcdefgh")
 
     file = pq.ParquetFile(store.path(NIGHT, CASES))
@@ -222,7 +223,7 @@ def test_row_groups_depend_on_the_rows_alone_and_are_bounded(store, monkeypatch)
 
 
 def test_a_group_ends_early_where_texts_are_large(store, monkeypatch):
-    monkeypatch.setattr(store_module, "_GROUP_BYTES", 5_000)
+    monkeypatch.setattr(draft_module, "_GROUP_BYTES", 5_000)
     publish(store, "x" * 4_000, "y" * 4_000, "z")
 
     assert pq.ParquetFile(store.path(NIGHT, CASES)).num_row_groups == 2
