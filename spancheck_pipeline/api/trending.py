@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spancheck_pipeline.api.deciding import read_decision, read_scorecard
+from spancheck_pipeline.api.recording import open_audit_log, read_head
 from spancheck_pipeline.decision.nights import missed_nights
 from spancheck_pipeline.decision.trend import NightFacts, TrendDocument, trend_of
 from spancheck_pipeline.errors import MissingDataError
@@ -48,12 +49,20 @@ def read_trend(
 
 
 def _facts(store: Store, night: Night) -> NightFacts:
-    manifest = Manifest.model_validate(store.open(night, CAPTURED_RUN).document())
+    if store.exists(night, CAPTURED_RUN):
+        manifest = Manifest.model_validate(store.open(night, CAPTURED_RUN).document())
+        # Of the snapshot and not of the manifest, so that relabelling is a mark too.
+        dataset_digest = store.open(night, CASES).metadata["dataset_digest"]
+    else:  # the night was pruned; its record repeats the manifest
+        recorded = read_head(open_audit_log(store, night)).manifest
+        if recorded is None:
+            raise MissingDataError(f"{night}: neither a captured run nor a record that names one")
+        manifest = recorded
+        dataset_digest = manifest.dataset_digest
     return NightFacts(
         scorecard=read_scorecard(store, night),
         target_version=manifest.target.version,
-        # Of the snapshot and not of the manifest, so that relabelling is a mark too.
-        dataset_digest=store.open(night, CASES).metadata["dataset_digest"],
+        dataset_digest=dataset_digest,
         epochs=manifest.epochs,
         answer=read_decision(store, night).answer if store.exists(night, GATE) else None,
     )

@@ -167,7 +167,8 @@ def _reasons(
         if missing:
             reasons.append(
                 f"re-grading {name} needs {missing} judge verdicts that are not recorded; "
-                "have them asked first (a nightly of the baseline's date asks judges and no target), or compare without it"
+                "have them asked first (a nightly of the baseline's date asks judges and no target), "
+                "or compare without it"
             )
     return tuple(reasons)
 

@@ -97,7 +97,7 @@ class PairedFigures(BaseModel):
     flaky_flip_case_ids: tuple[str, ...] = ()
     """Those of them that disagree with themselves over epochs in one of the runs: the system's own variance."""
     judge_flip_case_ids: tuple[str, ...] = ()
-    """Those of them about which a judge contradicts itself over its repeats in one of the runs: the judge's variance."""
+    """Those of them about which a judge contradicts itself over repeats in one of the runs: the judge's variance."""
 
     @property
     def churn(self) -> float:
