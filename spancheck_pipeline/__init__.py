@@ -27,6 +27,11 @@ _HOMES = {
     "verify_citation": "grading.graders.citation_accuracy",
     "check_support": "grading.support",
     "detect_abstention": "grading.abstention",
+    "judge_entailment": "grading.judge_provider",
+    "judge_support": "grading.judge_provider",
+    "llm_judge": "grading.graders",
+    "calibrate_judge": "api.calibrating",
+    "load_prompt": "grading.judge",
     "CaseResult": "api.run",
     "Run": "api.run",
     "Scorecard": "api.run",
@@ -41,6 +46,13 @@ _HOMES = {
 }
 """Public name → the module that defines it."""
 
+_DAGSTER_HOMES = {
+    "EvaluationSuite": "component",
+    "JudgeCalibration": "component",
+    "build_definitions": "definitions",
+}
+"""Names for those who have a Dagster already; ``from spancheck_pipeline import *`` does not import it for them."""
+
 __all__ = ["__version__", "graders", *sorted(_HOMES)]  # noqa: PLE0604 - the names are the keys above
 
 if TYPE_CHECKING:
@@ -50,7 +62,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name == "graders":
         return importlib.import_module("spancheck_pipeline.grading.graders")
-    home = _HOMES.get(name)
+    home = _HOMES.get(name) or _DAGSTER_HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
@@ -59,4 +71,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+    return sorted(set(globals()) | set(__all__) | set(_DAGSTER_HOMES))

@@ -8,7 +8,8 @@ NAMES = {
     "Case", "Criterion", "Output", "Context", "Citation", "adapter", "normalize", "evaluate", "run_eval", "Run",
     "CaseResult", "Scorecard", "GradeResult", "default_graders", "citation_accuracy", "verify_citation",
     "CitationVerdict", "check_support", "detect_abstention", "build_audit_log", "cost_latency", "SCHEMA_VERSION",
-    "comparable", "diff", "gate", "graders", "grader",
+    "comparable", "diff", "gate", "graders", "grader", "judge_entailment", "judge_support", "llm_judge", "load_prompt",
+    "calibrate_judge",
 }  # fmt: skip
 
 SIGNATURES = {
@@ -21,6 +22,11 @@ SIGNATURES = {
     "adapter": ["fn", "capture_time"],
     "normalize": ["value"],
     "default_graders": [],
+    "judge_entailment": ["claim", "span", "provider", "prompt_version", "model"],
+    "judge_support": ["provider", "prompt_version", "threshold", "model"],
+    "llm_judge": ["provider", "prompt_version", "threshold", "model", "name"],
+    "load_prompt": ["version"],
+    "calibrate_judge": ["gold", "provider", "prompt_version", "threshold", "model"],
     "citation_accuracy": [
         "name", "support_threshold", "pass_threshold", "require_citation", "support_fn", "claim_split",
     ],

@@ -107,9 +107,7 @@ def signing_key(environ: Mapping[str, str] | None = None) -> SigningKey | None:
     path = environ.get("SPANCHECK_SIGNING_KEY_FILE")
     if not path:
         return None
-    return SigningKey(
-        path=Path(path).expanduser(), passphrase=environ.get("SPANCHECK_SIGNING_KEY_PASSPHRASE") or None
-    )
+    return SigningKey(path=Path(path).expanduser(), passphrase=environ.get("SPANCHECK_SIGNING_KEY_PASSPHRASE") or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,16 +14,23 @@ import click
 from spancheck_pipeline import __version__
 
 _COMMANDS = {
+    "init": ("Make a project for your own system, with a suite that runs at once.", "init:init"),
     "nightly": ("Capture a suite's date once, score it, decide, write the record.", "nightly:nightly"),
     "ui": ("Open Dagster's UI on this project.", "ui:ui"),
     "run": ("Run a suite, or a cases file against a target, without Dagster.", "run:run"),
     "plan": ("Say what a run will ask and cost, before it is begun.", "plan:plan"),
     "score": ("Show the scorecard of a date or of an audit log; grade it again if asked.", "score:score"),
+    "prune": ("Let old nights go of outputs and scores; decisions stay.", "prune:prune"),
+    "rescore": ("Score nights again that other graders scored, in one run.", "rescore:rescore"),
     "gate": ("Decide whether a date or an audit log is good enough.", "gate:gate"),
     "diff": ("Compare two runs case by case.", "diff:diff"),
     "trend": ("Show a suite's rates over its dates, with intervals and what has changed.", "trend:trend"),
+    "report": ("Write the report of a date, a run or an earlier decision as one HTML file.", "report:report"),
+    "calibrate": ("Measure a judge, or a grader, against people's labels.", "calibrate:calibrate"),
     "promote": ("Pin a date as the release baseline, or list the baselines.", "promote:promote"),
     "import": ("Turn another tool's file of answers into a captured run.", "import_:import_"),
+    "review": ("Review findings in a spreadsheet and sign dispositions of them.", "review:review"),
+    "gold": ("Draw claims for labelling, and read the labels back as a gold set.", "gold:gold"),
     "audit": ("Read and export the record of a date.", "audit:audit"),
 }
 """Command → its line of help, and where it is. The modules are imported by the command that is called."""

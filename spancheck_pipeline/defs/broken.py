@@ -11,18 +11,20 @@ import dagster as dg
 from spancheck_pipeline.errors import SpancheckError
 
 
-def broken_suite(name: str, error: SpancheckError, partitions: dg.DailyPartitionsDefinition) -> dg.AssetsDefinition:
+def broken_suite(
+    name: str, error: SpancheckError, partitions: dg.DailyPartitionsDefinition, *, namespace: str | None = None
+) -> dg.AssetsDefinition:
     """Return an asset in the suite's place that holds the message and fails with it when it is materialized.
 
     The message is also written to stderr, where whoever starts Dagster sees it.
     """
     message = f"the suite {name!r} is left out: {error}"
     sys.stderr.write(f"spancheck: {message}\n")
-    safe_name = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    key = [*([namespace] if namespace else []), re.sub(r"[^A-Za-z0-9_]", "_", name)]
 
     @dg.asset(
-        key=[safe_name, "cannot_be_read"],
-        group_name=safe_name,
+        key=[*key, "cannot_be_read"],
+        group_name="_".join(key),
         partitions_def=partitions,
         description=f"**This suite cannot be read, and does not run.**\n\n```\n{message}\n```",
         tags={"stage": "evidence"},

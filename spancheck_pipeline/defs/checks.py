@@ -1,5 +1,6 @@
 """The gate in the UI: one partitioned asset check a rule, on the comparison, saying what the core decided."""
 
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -7,11 +8,12 @@ from typing import Any
 import dagster as dg
 
 from spancheck_pipeline.api.deciding import read_decision
-from spancheck_pipeline.decision.gate import GateDecision, RuleResult, rule_names
+from spancheck_pipeline.decision.demands import demands
+from spancheck_pipeline.decision.gate import GateDecision, RuleResult
 from spancheck_pipeline.defs.assets import SuiteDefs
 from spancheck_pipeline.defs.guard import guarded
-from spancheck_pipeline.defs.resources import StoreResource
-from spancheck_pipeline.storage.store import Night
+from spancheck_pipeline.defs.resources import StoreResource, takes_store
+from spancheck_pipeline.storage.store import Night, Store
 
 
 def suite_checks(suite: SuiteDefs) -> dg.AssetChecksDefinition:
@@ -20,13 +22,15 @@ def suite_checks(suite: SuiteDefs) -> dg.AssetChecksDefinition:
     They never block other assets: the audit log of a failed night is the one that is needed most.
     """
     asset = suite.key("comparison")
-    names = rule_names(suite.loaded.suite.gate, suite.grader_names)
+    demanded = demands(suite.loaded.suite.gate, suite.grader_names)
+    names = list(demanded)
     specs = [
-        dg.AssetCheckSpec(name, asset=asset, partitions_def=suite.partitions, description=f"Rule {name} of the gate")
-        for name in names
+        dg.AssetCheckSpec(name, asset=asset, partitions_def=suite.partitions, description=sentence)
+        for name, sentence in demanded.items()
     ]
 
     @dg.multi_asset_check(name="__".join([*asset.path[:-1], "gate"]), specs=specs)
+    @takes_store(suite.environment.namespace)
     def gate(
         context: dg.AssetCheckExecutionContext, spancheck_store: dg.ResourceParam[StoreResource]
     ) -> Iterator[dg.AssetCheckResult]:
@@ -41,11 +45,27 @@ def suite_checks(suite: SuiteDefs) -> dg.AssetChecksDefinition:
         # A range run has one evaluation without a partition; each date gets its own beside it.
         for date, decision in decisions.items():
             for rule in decision.rules:
-                context.instance.report_runless_asset_event(_evaluation(asset, rule, date))
+                log_evaluation(context.op_execution_context, _evaluation(asset, rule, date))
         for name in names:
             yield _over_range(asset, name, decisions)
 
     return gate
+
+
+def evaluations(suite: SuiteDefs, store: Store, night: Night) -> list[dg.AssetCheckEvaluation]:
+    """Return what each rule said about one stored night, as evaluations of its partition."""
+    return [_evaluation(suite.key("comparison"), rule, night.date) for rule in read_decision(store, night).rules]
+
+
+def log_evaluation(context: dg.OpExecutionContext, evaluation: dg.AssetCheckEvaluation) -> None:
+    """Put the evaluation of one partition into the run's events.
+
+    An evaluation without a run (``report_runless_asset_event``) can be stored once per check and partition, and never
+    again.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Dagster's own, of Python 3.12's datetime
+        context.log_event(evaluation)  # type: ignore[arg-type]  # it is taken, and left out of the annotation
 
 
 def _result(asset: dg.AssetKey, rule: RuleResult) -> dg.AssetCheckResult:
