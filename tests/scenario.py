@@ -11,7 +11,10 @@ from typing import Any
 from spancheck_pipeline.api.environment import Environment
 from spancheck_pipeline.cli.main import main
 from spancheck_pipeline.evidence.case import Case
+from spancheck_pipeline.evidence.packet import Packet
 from spancheck_pipeline.evidence.run import CapturedRow, Output, normalize
+from spancheck_pipeline.evidence.verdict import Verdict
+from spancheck_pipeline.grading.judge import LABEL_SCORES, Judge
 
 AT = datetime(2026, 3, 14, 2, 0, tzinfo=UTC)
 DATE = "2026-03-14"
@@ -40,6 +43,24 @@ def row(of: Case, value: Output | None = None, **fields: Any) -> CapturedRow:
     if value is None:
         fields = {"error_class": "TimeoutError", "error_message": "too slow", **fields}
     return CapturedRow(case_id=of.id, question_digest=of.question_digest, output=value, **fields)
+
+
+def verdict(judge: Judge, packet: Packet, label: str | None = "supported", **fields: Any) -> Verdict:
+    """Return what a judge replied about a packet; without a label the call failed."""
+    error = {} if label else {"error_class": "TimeoutError"}
+    said = {"score": LABEL_SCORES[packet.kind][label], "reason": "because"} if label else {}
+    made = {
+        "judge": judge.name,
+        "identity": judge.identity,
+        "prompt": judge.prompt,
+        "prompt_digest": judge.prompt_digest,
+        "packet_kind": packet.kind,
+        "packet_version": packet.version,
+        "packet_digest": packet.digest,
+        "label": label,
+        "finish_reason": "stop" if label else "timeout",
+    }
+    return Verdict.model_validate({**made, **said, **error, **fields})
 
 
 TARGET = """

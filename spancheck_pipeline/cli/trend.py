@@ -10,7 +10,11 @@ import click
 from spancheck_pipeline.cli.options import file_option, json_option, night, open_project
 
 if TYPE_CHECKING:
+    from spancheck_pipeline.api.environment import Environment
     from spancheck_pipeline.decision.trend import TrendDocument, TrendPoint
+    from spancheck_pipeline.storage.store import Store
+
+_SHOWN_NIGHTS = 10
 
 
 @click.command()
@@ -40,7 +44,8 @@ def trend(
     for date in (since, until):
         if date is not None:
             night(environment, suite, date)
-    found = read_trend(store, night(environment, suite, None).suite, since=since, until=until)
+    name = night(environment, suite, None).suite
+    found = read_trend(store, name, since=since, until=until, missed=_missed(environment, store, name))
     known = {**found.rates, **found.numbers}
     if unknown := [name for name in figures if name not in known]:
         raise UsageError(f"{unknown[0][:80]!r} is no figure of {suite}; there are: {', '.join(known)}")
@@ -58,6 +63,24 @@ def trend(
     else:
         _print(found)
     return 0
+
+
+def _missed(environment: Environment, store: Store, suite: str) -> tuple[str, ...]:
+    """Return the nights before today that the suite's schedule had and nothing captured; none without a schedule."""
+    import datetime as dt
+
+    from spancheck_pipeline.api.trending import missed_dates
+    from spancheck_pipeline.cli.options import open_suite
+    from spancheck_pipeline.errors import SpancheckError
+
+    try:
+        schedule = open_suite(environment, suite).suite.schedule
+    except SpancheckError:  # its nights are shown all the same
+        return ()
+    if schedule is None:
+        return ()
+    yesterday = dt.date.fromisoformat(environment.today()) - dt.timedelta(days=1)
+    return missed_dates(store, suite, schedule.cron, until=yesterday.isoformat())
 
 
 def _print(trend: TrendDocument) -> None:
@@ -79,6 +102,10 @@ def _print(trend: TrendDocument) -> None:
             table.add_row(point.date, gate, *_cells(point, is_rate=is_rate), str(point.n), ", ".join(point.marks))
         out.print(table)
         out.print()
+    if trend.missed:
+        shown = ", ".join(trend.missed[:_SHOWN_NIGHTS])
+        more = f" and {len(trend.missed) - _SHOWN_NIGHTS} more" if len(trend.missed) > _SHOWN_NIGHTS else ""
+        out.print(f"scheduled and not captured: {shown}{more}")
 
 
 def _cells(point: TrendPoint, *, is_rate: bool) -> tuple[str, str]:

@@ -1,14 +1,25 @@
 """What a cron schedule may say, so that a mistake is found when the suite is read and not by a scheduler at night.
 
-When a schedule next ticks is the scheduler's business.
+At which instant a schedule ticks is the scheduler's business; on which days it does is said here, for nights that were
+missed.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import NamedTuple
 
-NICKNAMES = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
+_SPELLED = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+NICKNAMES = tuple(_SPELLED)
 
 
 class _Field(NamedTuple):
@@ -50,6 +61,41 @@ def check_cron(text: str) -> str:
     if parts[4] == "*" and min(days) > max(_LONGEST_MONTH.get(month, 31) for month in months):
         raise ValueError("the cron schedule never comes: no month of it has that day")
     return text
+
+
+class CronDays:
+    """The days on which a checked cron schedule ticks, in its own time zone.
+
+    Where both day of month and weekday are restricted either is enough, as every cron has it.
+
+    >>> days = CronDays("0 2 * * mon-fri")
+    >>> dt.date(2026, 11, 27) in days, dt.date(2026, 11, 28) in days
+    (True, False)
+    """
+
+    def __init__(self, text: str) -> None:
+        parts = _SPELLED.get(text, text).split()
+        values = [_values(part, field) for part, field in zip(parts, _FIELDS, strict=True)]
+        self._monthdays, self._months = values[2], values[3]
+        self._weekdays = {day % 7 for day in values[4]}  # 7 is Sunday, too
+        self._is_either = "*" not in (parts[2], parts[4])
+
+    def __contains__(self, day: dt.date) -> bool:
+        if day.month not in self._months:
+            return False
+        found = (day.day in self._monthdays, day.isoweekday() % 7 in self._weekdays)
+        return any(found) if self._is_either else all(found)
+
+
+def single_time(text: str) -> tuple[int, int] | None:
+    """Return hour and minute of a schedule that ticks once a day, or None for one that ticks more often.
+
+    >>> single_time("30 2 * * *"), single_time("0 */6 * * *")
+    ((2, 30), None)
+    """
+    parts = _SPELLED.get(text, text).split()
+    minutes, hours = (_values(part, field) for part, field in zip(parts[:2], _FIELDS[:2], strict=True))
+    return (min(hours), min(minutes)) if len(minutes) == len(hours) == 1 else None
 
 
 def _values(text: str, field: _Field) -> set[int]:

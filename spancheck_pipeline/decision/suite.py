@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from spancheck_pipeline.decision.cron import check_cron
+from spancheck_pipeline.decision.standing import CalibrationPolicy
 from spancheck_pipeline.evidence.run import ModelPrice
 
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -128,6 +129,22 @@ class HttpTarget(BaseModel):
     """Output field → dotted path in the response, for example ``{answer: data.text, contexts: data.docs}``."""
 
 
+RecordedFormat = Literal[
+    "jsonl",
+    "csv",
+    "parquet",
+    "spancheck",
+    "ragas",
+    "deepeval",
+    "promptfoo",
+    "inspect_ai",
+    "langfuse",
+    "openinference",
+    "otel_genai",
+]
+"""Files of other tools (``importers/formats.py``) that ``target.recorded.format`` may name."""
+
+
 class RecordedTarget(BaseModel):
     """A file of answers that another tool recorded: JSONL, one answer a line, matched by case id."""
 
@@ -135,12 +152,34 @@ class RecordedTarget(BaseModel):
 
     file: FilePath
     columns: dict[str, str] = Field(default_factory=dict)
-    """Output field → column of the file; ``case_id`` names the column with the case's id."""
+    """Output field → column of the file; ``case_id`` names the column with the case's id. With a ``format`` it is a
+    dotted path into the file's items."""
+    format: RecordedFormat | None = None
+    """Whose file it is; None: a plain file of answers. Its items are matched by case id, else by question."""
+    only: str | None = None
+    """Of a file with several systems' answers (promptfoo), the system that is meant."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_path(cls, value: Any) -> Any:
         return {"file": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _only_of_several(self) -> Self:
+        if self.only is not None and self.format != "promptfoo":
+            raise ValueError("only: has a meaning for format: promptfoo, whose files hold several systems' answers")
+        return self
+
+
+class JournalSettings(BaseModel):
+    """When finished calls are put into a segment of the journal on object storage: whichever comes first."""
+
+    model_config = _STRICT
+
+    calls: int = Field(default=20, ge=1, le=10_000)
+    """Calls that a kill may lose, besides those in flight."""
+    seconds: float = Field(default=1.0, ge=0, le=600)
+    """Seconds that a finished call may wait to be stored."""
 
 
 class Target(BaseModel):
@@ -169,6 +208,12 @@ class Target(BaseModel):
     """First wait before a retry; it doubles each time, with jitter, up to 60 s."""
     rate_limit_per_minute: float | None = Field(default=None, gt=0)
     """Attempts started per minute, retries included; None is no limit."""
+    pool: Name | None = None
+    """Runs that share a pool do not capture at the same time; None: a pool of the suite's own."""
+    shards: int = Field(default=1, ge=1, le=64)
+    """Parts that a capture is made in, each a step of its own that an executor may run elsewhere."""
+    journal: JournalSettings | None = None
+    """How often the journal is stored on object storage; None: as the environment says."""
 
     @field_validator("command", mode="before")
     @classmethod
@@ -247,7 +292,12 @@ class GateSettings(BaseModel):
     max_unmeasured: Share | None = None
     """Largest share of unmeasured cases among a gating grader's applicable ones."""
     regression: Regression | None = None
+    judges: CalibrationPolicy = CalibrationPolicy()
+    """What a judge's calibration must show before scores that rest on it may decide."""
     budget: Budget = Budget()
+    adjudicated: bool = False
+    """Whether pass rates and caps are decided with people's signed-off dispositions, waivers until they expire among
+    them. Otherwise these are shown and decide nothing."""
     blocking: bool = True
     """Whether a failed rule is an error (and holds back the promotion) or a warning."""
 
@@ -258,6 +308,29 @@ class Schedule(BaseModel):
     model_config = _STRICT
 
     cron: Annotated[str, AfterValidator(check_cron)]
+    late_after_hours: int = Field(default=6, ge=1, le=168)
+    """Hours after its time at which a night that is not captured is late (the freshness policy)."""
+    max_run_hours: float = Field(default=12, gt=0, le=168)
+    """A run that takes longer is ended, and gone on with as ``retries`` allow; what was captured is kept."""
+    retries: int = Field(default=2, ge=0, le=10)
+    """How often a run whose process died is started again. It resumes the capture; a failed step is not retried."""
+
+
+class Alerts(BaseModel):
+    """Of what somebody is told. The alert goes into Dagster's log, and to a webhook where the environment names one."""
+
+    model_config = _STRICT
+
+    on: tuple[Literal["failure", "gate", "missed"], ...] = ("failure", "gate", "missed")
+    """A run that could not run, a gate that does not pass, a scheduled night that was not captured."""
+    webhook_from: str = Field(default="SPANCHECK_ALERT_WEBHOOK", pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")
+    """Environment variable that holds the webhook's URL (Slack-compatible JSON); the URL is never written anywhere."""
+
+    @field_validator("on", mode="before")
+    @classmethod
+    def _list(cls, value: Any) -> Any:
+        # A strict tuple takes a JSON array, and no list that a validator before it has handed on.
+        return tuple(value) if isinstance(value, list) else value
 
 
 class Suite(BaseModel):
@@ -279,6 +352,7 @@ class Suite(BaseModel):
     """Grader name → settings. ``use`` names another measurement: a shipped grader, or ``module:attribute``."""
     gate: GateSettings = GateSettings()
     schedule: Schedule | None = None
+    alerts: Alerts = Alerts()
     configs: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     """Other configurations of the suite, each a set of changes to the keys above; they run ad hoc, never at night."""
 

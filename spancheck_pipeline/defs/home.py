@@ -17,10 +17,18 @@ nux:
 run_monitoring:
   enabled: true
   start_timeout_seconds: 180
+  max_runtime_seconds: 43200  # 12 h for a run that does not say otherwise (suite.yaml: schedule.max_run_hours)
   free_slots_after_run_end_seconds: 60
 run_retries:
   enabled: true
+  max_retries: 0  # nightly runs say how often they are started again (suite.yaml: schedule.retries)
   retry_on_asset_or_op_failure: false
+concurrency:
+  pools:
+    default_limit: 1  # one run at a time captures from a target
+    granularity: run  # held by the daemon's queue: a killed run leaves no slot behind
+freshness:
+  enabled: true
 """
 
 

@@ -6,7 +6,9 @@ from typing import Any
 import dagster as dg
 
 from spancheck_pipeline.api.environment import Environment
+from spancheck_pipeline.api.rescoring import Rescored
 from spancheck_pipeline.defs.guard import is_refused_by_gate
+from spancheck_pipeline.defs.rescore import job_name, step_name
 from spancheck_pipeline.errors import SpancheckError, StepFailedError
 from spancheck_pipeline.storage.store import Night
 
@@ -31,6 +33,29 @@ def run_nightly(definitions: dg.Definitions, environment: Environment, place: Ni
     failed = [event for event in result.all_events if event.is_step_failure]
     if not result.success and not (failed and all(map(is_refused_by_gate, failed))):
         raise _failure(failed)
+
+
+def run_rescore(definitions: dg.Definitions, environment: Environment, config: dict[str, Any]) -> Rescored:
+    """Score stale nights again in one run of this process; ``config`` is that of ``RescoreConfig``.
+
+    Raises:
+        StepFailedError: when nothing could be begun. A night that could not be scored again is told in the result.
+    """
+    name = job_name(environment.namespace)
+    step = step_name(name)
+    with dg.DagsterInstance.get() as instance:
+        result = definitions.resolve_job_def(name).execute_in_process(
+            run_config={
+                "ops": {step: {"config": config}},
+                "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+            },
+            instance=instance,
+            raise_on_error=False,
+        )
+    failed = [event for event in result.all_events if event.is_step_failure]
+    if any(event.step_key == step for event in failed) or not (failed or result.success):
+        raise _failure(failed)
+    return Rescored.model_validate(result.output_for_node(step))
 
 
 def _failure(failed: Sequence[dg.DagsterEvent]) -> SpancheckError:

@@ -358,7 +358,8 @@ def test_a_second_suite_has_its_own_assets_on_the_same_partitions(project):
 
     keys = {asset.key.to_user_string() for asset in definitions.assets}
     assert {"small/captured_run", "second/captured_run", "second/scores/no_pii"} <= keys
-    assert len({id(asset.partitions_def) for asset in definitions.assets}) == 1
+    of_suites = [asset for asset in definitions.assets if asset.key != dg.AssetKey("calibration")]
+    assert len({id(asset.partitions_def) for asset in of_suites}) == 1
 
 
 def test_the_asset_graph_of_a_suite_is_pinned(project):
@@ -381,11 +382,13 @@ def test_the_asset_graph_of_a_suite_is_pinned(project):
         "small/scorecard": [*evidence, *scores],
         "small/comparison": [*evidence, "small/scorecard", *scores],
         "small/audit_log": [*evidence, "small/comparison", "small/scorecard", *scores],
+        "small/report": ["small/audit_log", "small/comparison", "small/scorecard"],
         "small/baseline": ["small/comparison"],
+        "calibration": [],  # of the project: one partition a judge
     }
     stages = {key.to_user_string(): graph.get(key).tags["stage"] for key in graph.get_all_asset_keys()}
     assert set(stages.values()) == {"evidence", "grading", "decision"}
-    assert {graph.get(key).group_name for key in graph.get_all_asset_keys()} == {"small"}
+    assert {graph.get(key).group_name for key in graph.get_all_asset_keys()} == {"small", "calibration"}
 
 
 def test_a_namespace_enters_keys_and_job_names(project):

@@ -1,0 +1,320 @@
+"""Scoring stale nights again: whatever nights they are, in one run, and what depends on them; a job and a sensor.
+
+Dagster can put a contiguous range of partitions into one run, and no other set of them. So this is a job with one step
+that walks the stale nights in order, calls the functions of the very assets, and records a materialization for each
+partition that it made, with the versions that an asset's own run would record. A run that is killed leaves whole nights
+done and the others stale. Which nights are stale is read from the files (``api/staleness.py``).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import dagster as dg
+
+from spancheck_pipeline.api.rescoring import (
+    NightRescored,
+    Rescored,
+    changes_between,
+    decision_of,
+    outcomes_of,
+    planned,
+    score_file,
+)
+from spancheck_pipeline.api.staleness import StaleNight, plan_digest, stale_nights
+from spancheck_pipeline.capture.engine import Progress
+from spancheck_pipeline.defs import metadata
+from spancheck_pipeline.defs.assets import AssetBody, SuiteDefs
+from spancheck_pipeline.defs.checks import evaluations, log_evaluation
+from spancheck_pipeline.defs.guard import guarded
+from spancheck_pipeline.defs.resources import StoreResource, takes_store
+from spancheck_pipeline.errors import UsageError
+from spancheck_pipeline.storage.store import Night, Store
+from spancheck_pipeline.storage.tables import SCORES
+
+JOB = "rescore_stale"
+# The tags by which Dagster tells whether a partition is up to date; an asset's own run writes the same.
+_DATA_VERSION, _CODE_VERSION = "dagster/data_version", "dagster/code_version"
+_IS_GIVEN = "dagster/data_version_is_user_provided"
+_INPUT_VERSION = "dagster/input_data_version/"
+_EVENT_POINTER = "dagster/input_event_pointer/"
+
+
+class RescoreConfig(dg.Config):
+    """Which stale nights are scored again; without any of these all of them are."""
+
+    suites: list[str] = []  # noqa: RUF012 - a field of a model, not a shared default
+    graders: list[str] = []  # noqa: RUF012 - as above
+    since: str | None = None
+    """First date, YYYY-MM-DD."""
+    until: str | None = None
+    """Last date, YYYY-MM-DD."""
+    dry_run: bool = False
+    """Only say what would be scored again."""
+
+
+def job_name(environment_namespace: str | None, called: str | None = None) -> str:
+    """Return the job's name: ``rescore_stale``, with the namespace before it where there is one.
+
+    ``called`` stands between them, where a code location has several such jobs.
+    """
+    return "_".join(part for part in (environment_namespace, called, JOB) if part)
+
+
+def step_name(job: str) -> str:
+    """Return the name of the job's step, which takes its configuration: Dagster wants one other than the job's."""
+    return f"{job}_nights"
+
+
+def find_stale(suites: Sequence[SuiteDefs], store: Store, config: RescoreConfig) -> dict[str, tuple[StaleNight, ...]]:
+    """Return the stale nights that a configuration chooses, by suite; suites without any are left out.
+
+    Raises:
+        UsageError: for a suite or grader that does not exist, or a choice that leaves a stale grader on a night.
+    """
+    known = {suite.name: suite for suite in suites}
+    if unknown := [name for name in config.suites if name not in known]:
+        raise UsageError(f"there is no suite {unknown[0][:80]!r}; there are: {', '.join(known) or 'none'}")
+    chosen = [known[name] for name in config.suites] or list(suites)
+    graders = {name for suite in chosen for name in suite.grader_names}
+    if nowhere := [name for name in config.graders if name not in graders]:
+        raise UsageError(f"no suite here has a grader {nowhere[0][:80]!r}; there are: {', '.join(sorted(graders))}")
+    found = {}
+    for suite in chosen:
+        only = [name for name in config.graders if name in suite.grader_names]
+        if config.graders and not only:
+            continue
+        stale = stale_nights(store, suite.name, suite.loaded.graders, only=only, since=config.since, until=config.until)
+        if stale:
+            found[suite.name] = stale
+    return found
+
+
+def rescore_job(suites: Sequence[SuiteDefs], namespace: str | None, *, called: str | None = None) -> dg.JobDefinition:
+    """Return the job that scores stale nights again; its launchpad takes a ``RescoreConfig``."""
+    name = job_name(namespace, called)
+
+    @dg.op(name=step_name(name), out=dg.Out(dict), description="Walks the stale nights in order. Nothing is called.")
+    @takes_store(namespace)
+    def walk(
+        context: dg.OpExecutionContext, config: RescoreConfig, spancheck_store: dg.ResourceParam[StoreResource]
+    ) -> dict[str, Any]:
+        store = spancheck_store.store()
+        found = guarded(lambda: find_stale(suites, store, config))
+        if config.dry_run:
+            done = planned((night for nights in found.values() for night in nights), store)
+        else:
+            nights: list[NightRescored] = []
+            total = sum(map(len, found.values()))
+            for suite in suites:
+                walker = _Walker(suite=suite, resource=spancheck_store, outer=context)
+                for night in found.get(suite.name, ()):
+                    nights.append(walker.rescore(night))
+                    if suite.on_progress:
+                        suite.on_progress(Progress(len(nights), total, sum(bool(item.problem) for item in nights)))
+            done = Rescored(is_dry_run=False, nights=tuple(nights))
+        context.add_output_metadata(metadata.of_rescore(done))
+        if done.problems:
+            context.log.error("\n".join(done.problems[:20]))
+        document: dict[str, Any] = done.model_dump(mode="json")
+        return document
+
+    @dg.op(name=f"{name}_outcome", description="Fails where a night could not be scored again; the others are done.")
+    def outcome(document: dict[str, Any]) -> None:
+        done = Rescored.model_validate(document)
+        if done.problems and not done.is_dry_run:
+            raise dg.Failure(description="\n".join(done.problems[:20]), allow_retries=False)
+
+    @dg.job(
+        name=name,
+        description=(
+            "Scores every captured night again whose scores were made by another grader spec than today's, and what "
+            "depends on them (scorecard, comparison, record), in one run. Nothing is called, nothing is promoted."
+        ),
+    )
+    def rescore_stale() -> None:
+        outcome(walk())
+
+    return rescore_stale
+
+
+def rescore_sensor(
+    suites: Sequence[SuiteDefs], namespace: str | None, *, called: str | None = None
+) -> dg.SensorDefinition:
+    """Return the sensor that launches the job when nights are stale; it is off until somebody turns it on.
+
+    One and the same piece of work is asked for once: a run that fails is not repeated until something has changed.
+    """
+    name = job_name(namespace, called)
+
+    @dg.sensor(
+        name=f"{name}_sensor",
+        job_name=name,
+        minimum_interval_seconds=300,
+        description="Scores stale nights again when a grader's spec has changed. The files say what is stale.",
+    )
+    @takes_store(namespace)
+    def sensor(
+        context: dg.SensorEvaluationContext, spancheck_store: dg.ResourceParam[StoreResource]
+    ) -> dg.RunRequest | dg.SkipReason:
+        at_work = [name, *("_".join([*suite.key().path, "nightly"]) for suite in suites)]
+        if running := _running(context.instance, at_work):
+            return dg.SkipReason(f"{running} is running")
+        found = guarded(lambda: find_stale(suites, spancheck_store.store(), RescoreConfig()))
+        work = {suite: [night for night in nights if not night.problem] for suite, nights in found.items()}
+        if not any(work.values()):
+            return dg.SkipReason("no captured night was scored by another grader spec than today's")
+        graders = {suite.name: suite.loaded.graders for suite in suites}
+        key = "-".join(plan_digest(nights, graders[suite])[:16] for suite, nights in sorted(work.items()))
+        return dg.RunRequest(run_key=key, run_config=dg.RunConfig(ops={step_name(name): RescoreConfig()}))
+
+    return sensor
+
+
+def _running(instance: dg.DagsterInstance, jobs: Sequence[str]) -> str | None:
+    """Return a job that is at work: its night is not stale, it is not finished."""
+    statuses = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    for run in instance.get_runs(dg.RunsFilter(statuses=statuses), limit=200):
+        if run.job_name in jobs:
+            return run.job_name
+    return None
+
+
+@dataclass(kw_only=True)
+class _Walker:
+    """Scores nights of one suite again, one after the other, in one run."""
+
+    suite: SuiteDefs
+    resource: StoreResource
+    outer: dg.OpExecutionContext
+
+    @cached_property
+    def store(self) -> Store:
+        return self.resource.store()
+
+    @cached_property
+    def known(self) -> "_Materialized":
+        return _Materialized(self.outer.instance)
+
+    def rescore(self, stale: StaleNight) -> NightRescored:
+        """Score one night again and decide again; what goes wrong with it is told, and the other nights go on."""
+        night = stale.night
+        if stale.problem:
+            return NightRescored(suite=night.suite, date=night.date, problem=stale.problem)
+        before, _ = decision_of(self.store, night)
+        graders = []
+        try:
+            for name in stale.graders:
+                graders.append(self._score(night, name))  # noqa: PERF401 - what was scored before a failure is told too
+            for body in self._downstream():
+                self._materialize(body, night)
+            for evaluation in guarded(lambda: evaluations(self.suite, self.store, night)):
+                log_evaluation(self.outer, evaluation)
+        except dg.Failure as failure:
+            problem = failure.description or "it failed without a message"
+            return NightRescored(
+                suite=night.suite, date=night.date, graders=tuple(graders), decision_before=before, problem=problem
+            )
+        decision, revision = decision_of(self.store, night)
+        return NightRescored(
+            suite=night.suite,
+            date=night.date,
+            graders=tuple(graders),
+            decision_before=before,
+            decision=decision,
+            decision_revision=revision,
+        )
+
+    def _score(self, night: Night, grader: str) -> Any:
+        body = self._body(self.suite.key(SCORES.name, grader))
+        before = guarded(lambda: score_file(self.store, night, grader))
+        known = guarded(lambda: outcomes_of(before))
+        shown, version = self._call(body, night)
+        changes = guarded(lambda: changes_between(before, known, self.store.open(night, SCORES, grader), grader))
+        self._record(body, night, {**shown, **metadata.of_changes(changes)}, version)
+        return changes
+
+    def _materialize(self, body: AssetBody, night: Night) -> None:
+        shown, version = self._call(body, night)
+        self._record(body, night, shown, version)
+
+    def _call(self, body: AssetBody, night: Night) -> tuple[metadata.Metadata, str]:
+        context = _OneNight(outer=self.outer, date=night.date)
+        result = body.body(context, spancheck_store=self.resource)
+        return context.shown, result.data_version.value
+
+    def _record(self, body: AssetBody, night: Night, shown: metadata.Metadata, version: str) -> None:
+        """Record a materialization with what an asset's own run would record, so that the UI does not call it stale."""
+        tags = {_DATA_VERSION: version, _CODE_VERSION: body.code_version, _IS_GIVEN: "true"}
+        for key in body.deps:
+            known = self.known.of(key, night.date)
+            tags[f"{_INPUT_VERSION}{key.to_user_string()}"] = known.version
+            tags[f"{_EVENT_POINTER}{key.to_user_string()}"] = known.event
+        self.outer.log_event(dg.AssetMaterialization(body.key, metadata=shown, partition=night.date, tags=tags))
+        self.known.take(body.key, night.date, version)
+
+    def _body(self, key: dg.AssetKey) -> AssetBody:
+        return next(body for body in self.suite.bodies if body.key == key)
+
+    def _downstream(self) -> Iterator[AssetBody]:
+        """Yield what follows from scores. A promotion does not: what was good enough then was decided then."""
+        baseline = self.suite.key("baseline")
+        yield from (body for body in self.suite.bodies if body.stage == "decision" and body.key != baseline)
+
+
+class _Version(NamedTuple):
+    version: str
+    event: str
+    """Number of the materialization's event, as a tag holds it."""
+
+
+class _Materialized:
+    """The data version and the latest materialization of partitions, as Dagster knows them."""
+
+    def __init__(self, instance: dg.DagsterInstance) -> None:
+        self._storage = instance.event_log_storage
+        self._by_asset: dict[dg.AssetKey, dict[str, _Version]] = {}
+
+    def of(self, key: dg.AssetKey, date: str) -> _Version:
+        """Return what is known of a partition; one that was never materialized there has Dagster's words for that."""
+        if key not in self._by_asset:
+            self._by_asset[key] = self._read(key)
+        return self._by_asset[key].get(date, _Version("INITIAL", "NULL"))
+
+    def take(self, key: dg.AssetKey, date: str, version: str) -> None:
+        """Take over the materialization of a partition that was recorded just now."""
+        self.of(key, date)
+        event = self._events(key, {date}).get(date)
+        self._by_asset[key][date] = _Version(version, str(event or "NULL"))
+
+    def _read(self, key: dg.AssetKey) -> dict[str, _Version]:
+        tags = self._storage.get_latest_tags_by_partition(
+            key, dg.DagsterEventType.ASSET_MATERIALIZATION, [_DATA_VERSION]
+        )
+        events = self._events(key, None)
+        return {date: _Version(found.get(_DATA_VERSION, "INITIAL"), str(events[date])) for date, found in tags.items()}
+
+    def _events(self, key: dg.AssetKey, dates: set[str] | None) -> dict[str, int]:
+        kind = dg.DagsterEventType.ASSET_MATERIALIZATION
+        return dict(self._storage.get_latest_storage_id_by_partition(key, kind, dates))
+
+
+@dataclass(kw_only=True)
+class _OneNight:
+    """What an asset's function asks of Dagster's context, answered for one date of a run that walks many."""
+
+    outer: dg.OpExecutionContext
+    date: str
+    shown: metadata.Metadata = field(default_factory=dict)
+
+    @property
+    def partition_keys(self) -> list[str]:
+        return [self.date]
+
+    def add_asset_metadata(self, metadata: metadata.Metadata, *, partition_key: str) -> None:
+        assert partition_key == self.date
+        self.shown |= metadata
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.outer, name)

@@ -1,0 +1,54 @@
+"""``spancheck rescore`` as a user types it: what it prints, and what it refuses."""
+
+import json
+
+import pytest
+from scenario import spancheck
+
+SAYS = ', says: {{use: contains, substr: "{0}"}}'
+
+
+def test_a_dry_run_then_the_real_one_then_nothing(project, capsys):
+    project.write_suite(graders=SAYS.format("30 days"), gate=", min_measured: 1")
+    assert spancheck("nightly", "small") == 0
+    today = project.environment.today()
+    project.write_suite(graders=SAYS.format("president"), gate=", min_measured: 1")
+    project.write_target("raise RuntimeError('a target must not even be loaded')\n")
+    capsys.readouterr()
+
+    assert spancheck("rescore", "--stale", "--dry-run") == 0
+    assert capsys.readouterr().out == (
+        f"small: says on 1 night(s), {today} to {today}\nwould score 1 partition(s) again on 1 night(s), in one run\n"
+    )
+
+    assert spancheck("rescore", "--stale", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    [changed] = document["outcomes_changed"]
+    assert (changed["before"], changed["after"], changed["n"]) == ("pass", "fail", 8)
+    assert changed["case_ids"] == ["q00", "q01", "q03", "q04", "q06", "q07", "q09", "q10"]
+    assert (document["target_calls"], document["problems"], document["is_dry_run"]) == (0, [], False)
+
+    project.write_suite(graders=SAYS.format("days"), gate=", min_measured: 1")
+    assert spancheck("rescore", "--stale", "--grader", "says", "--from", today, "--to", today) == 0
+    assert capsys.readouterr().out == (
+        "scored 1 partition(s) again on 1 night(s); no target call\n"
+        "  small says: fail → pass × 8 on 1 night(s): q00, q01, q03, q04, q06, q07, q09, q10\n"
+    )
+
+    assert spancheck("rescore", "--stale") == 0
+    assert capsys.readouterr().out == "nothing is stale: every captured night was scored by today's graders\n"
+    assert len(project.calls()) == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "say what is scored again: --stale"),
+        (["--stale", "--from", "yesterday"], "'yesterday' is not a date; write it as YYYY-MM-DD"),
+        (["--stale", "--suite", "smal"], "there is no suite 'smal'"),
+    ],
+)
+def test_a_call_that_cannot_work_says_why_and_does_nothing(project, arguments, said, capsys):
+    assert spancheck("rescore", *arguments) == 2
+    assert said in capsys.readouterr().err
+    assert not project.storage.exists()
