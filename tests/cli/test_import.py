@@ -180,7 +180,7 @@ def test_an_audit_log_of_this_package_is_told_what_it_is(folder: Path, capsys) -
 def test_an_unfinished_capture_is_not_called_a_captured_run(folder: Path, capsys) -> None:
     project = Project(folder, n=2)
     place = Night("small", DATE)
-    journals = Store(project.storage).local_folder("_journal", place)
+    journals = project.storage / "_journal" / place.folder("captured_run", None)
     journals.mkdir(parents=True)
     (journals / "capture.jsonl").write_text("{}\n")
     path = jsonl(folder / "a.jsonl", ROWS)

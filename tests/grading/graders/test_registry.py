@@ -72,7 +72,8 @@ def problems(name: str, settings: Mapping[str, Any]) -> list[str]:
 def test_every_shipped_measurement_has_a_name_and_a_version() -> None:
     assert list(MEASUREMENTS) == [
         "completion", "citation_accuracy", "abstention_correct", "groundedness", "no_pii", "retrieval", "criteria",
-        "latency", "cost", "contains", "not_contains", "regex_match", "expected_contains", "max_latency",
+        "latency", "cost", "contains", "not_contains", "regex_match", "expected_contains", "llm_judge",
+        "max_latency",
     ]  # fmt: skip
     for name, made in MEASUREMENTS.items():
         assert isinstance(made.version, str)
