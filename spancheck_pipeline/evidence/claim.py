@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from spancheck_pipeline.evidence.citation import Citation, Marker, markers, resolve_marker, strip_markers
 from spancheck_pipeline.evidence.folding import fold_text
 from spancheck_pipeline.evidence.sentence import sentences
-from spancheck_pipeline.evidence.word import Span, remember, word_starts, word_texts, words
+from spancheck_pipeline.evidence.word import Span, first_word, remember, word_starts, word_texts, words
 
 if TYPE_CHECKING:
     from spancheck_pipeline.evidence.run import Context
@@ -112,7 +112,7 @@ _PLEASANTRY = re.compile(
 
 def _claims(sentence: str) -> bool:
     stripped = sentence.strip()
-    if not word_texts(stripped) or stripped.startswith("#") or stripped.endswith(("?", "？")):
+    if first_word(stripped) is None or stripped.startswith("#") or stripped.endswith(("?", "？")):
         return False
     if re.fullmatch(r"\*\*[^*\n]{1,120}\*\*:?", stripped):
         return False

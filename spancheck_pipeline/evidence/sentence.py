@@ -33,7 +33,7 @@ _EITHER = frozenset(_LISTS["either"].split())
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•·‣◦▪●○–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|#{1,6})[ \t]+")
 _LIST_NUMBER = re.compile(r"(?:\A|[\n\r])[ \t]*\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\Z")
 _INITIALS = re.compile(r"[A-Z](?:\.[A-Z]){1,3}\Z")
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘]{1,20}\Z")
+_OPENING = "([\"'“‘"
 _CONTINUES = re.compile(r"\s*[\"'“‘(\[]*[a-zà-öø-ÿа-яα-ω]")
 _NEXT_NUMBER = re.compile(r"\s*\d")
 _TAKES_NUMBER = frozenset(_LISTS["before_number"].split())
@@ -129,8 +129,7 @@ def _stop_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:  #
     if text[stop] == "." and text[stop : stop + 2] != "..":
         if _LIST_NUMBER.search(text[max(start, stop - 12) - (1 if stop - 12 > start else 0) : stop]):
             return False
-        found = _LAST_WORD.search(text, max(start, stop - 20), stop)
-        word = found.group() if found else ""
+        word = _last_word(text[max(start, stop - 20) : stop])
         lower = word.casefold().rstrip(".")
         if lower in _ALWAYS_INSIDE and not (lower in _TAKES_NUMBER and not _NEXT_NUMBER.match(after)):
             return False
@@ -145,6 +144,17 @@ def _stop_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:  #
     elif _CONTINUES.match(after) and (text[stop] in "….") | (text[match.end() - 1] in "\"'”’»)"):
         return False
     return True
+
+
+def _last_word(text: str) -> str:
+    """Return what stands at the end of a text without white space, opening brackets and quotation marks."""
+    if not text or text[-1].isspace():
+        return ""
+    word = text.rsplit(None, 1)[-1]
+    for mark in _OPENING:
+        if mark in word:
+            word = word.rsplit(mark, 1)[1]
+    return word
 
 
 def _begins_like_sentence(after: str) -> bool:

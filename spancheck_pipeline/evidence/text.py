@@ -13,6 +13,7 @@ from spancheck_pipeline.evidence.word import (
     Span,
     Word,
     count_words,
+    each_word,
     first_word,
     is_no_space,
     is_word_char,
@@ -23,6 +24,6 @@ from spancheck_pipeline.evidence.word import (
 )
 
 __all__ = [
-    "Folded", "PerWord", "Span", "Word", "count_words", "first_word", "fold", "fold_keeping_wraps", "fold_text",
-    "is_no_space", "is_word_char", "remember", "sentences", "word_starts", "word_texts", "words",
+    "Folded", "PerWord", "Span", "Word", "count_words", "each_word", "first_word", "fold", "fold_keeping_wraps",
+    "fold_text", "is_no_space", "is_word_char", "remember", "sentences", "word_starts", "word_texts", "words",
 ]  # fmt: skip

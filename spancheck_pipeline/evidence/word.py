@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import NamedTuple, TypeVar
 
@@ -38,26 +37,41 @@ def remember(max_chars: int) -> Callable[[Callable[[str], T]], Callable[[str], T
     """
 
     def wrap(function: Callable[[str], T]) -> Callable[[str], T]:
-        kept: OrderedDict[str, T] = OrderedDict()
-        held = 0
+        kept = _Kept(function, max_chars)
 
         @wraps(function)
         def remembered(text: str) -> T:
-            nonlocal held
-            if text in kept:
-                kept.move_to_end(text)
-                return kept[text]
-            value = function(text)
-            if len(text) * 8 <= max_chars:
-                kept[text] = value
-                held += len(text) + 64
-                while held > max_chars and kept:
-                    held -= len(kept.popitem(last=False)[0]) + 64
-            return value
+            return kept[text]
 
         return remembered
 
     return wrap
+
+
+class _Kept(dict[str, T]):
+    """Two generations of results, each up to half of the bound: what comes back is found at the speed of a dict.
+
+    A full generation becomes the older one, and what is asked for again is taken over from there.
+    """
+
+    def __init__(self, function: Callable[[str], T], max_chars: int) -> None:
+        super().__init__()
+        self._function = function
+        self._max_chars = max_chars
+        self._older: dict[str, T] = {}
+        self._held = 0
+
+    def __missing__(self, text: str) -> T:
+        value = self._older[text] if text in self._older else self._function(text)
+        if len(text) * 8 <= self._max_chars:
+            size = len(text) + 64
+            if (self._held + size) * 2 > self._max_chars:
+                self._older = dict(self)
+                self.clear()
+                self._held = 0
+            self[text] = value
+            self._held += size
+        return value
 
 
 class PerWord(dict[str, T]):
@@ -124,6 +138,7 @@ _WORD = re.compile(
 )
 
 
+_GROUP: Callable[[re.Match[str]], str] = re.Match.group
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:['.&][A-Za-z0-9]+)*")
 """The same for a text of ASCII only, where it is several times faster."""
 
@@ -169,6 +184,11 @@ def word_texts(text: str) -> list[str]:
     ['thirty', 'days']
     """
     return _pattern(text).findall(text)
+
+
+def each_word(text: str) -> Iterator[str]:
+    """Yield the words of a text, for who stops at the first one that will do."""
+    return map(_GROUP, _pattern(text).finditer(text))
 
 
 def first_word(text: str) -> Word | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from spancheck_pipeline.evidence.text import Span, remember, sentences
 from spancheck_pipeline.grading.language import flatten, language_of
@@ -54,7 +54,7 @@ def detect_abstention(text: str, *, patterns: Sequence[str] = ()) -> Abstention:
     """Return what a text does about its question: answer, decline, refuse, hedge, or answer in part.
 
     ``patterns`` are further declining phrases of a suite, as RE2 regular expressions over lower-cased text. Time is
-    linear in the text.
+    linear in the text, of which ``LONGEST`` characters are read.
 
     >>> detect_abstention("The report does not specify the number of employees.").kind
     'abstained'
@@ -63,7 +63,12 @@ def detect_abstention(text: str, *, patterns: Sequence[str] = ()) -> Abstention:
     >>> detect_abstention("42").kind
     'answered'
     """
+    text = text[:LONGEST]
     return _detect(text, patterns) if patterns else _detected(text)
+
+
+LONGEST: Final = 200_000
+"""Characters of a text that are read (some eighty pages); no answer that people read is longer."""
 
 
 @remember(2_000_000)
@@ -83,10 +88,10 @@ def _detect(text: str, patterns: Sequence[str]) -> Abstention:
     books = phrasebooks_for(written)
     if not books:
         return Abstention(abstained=None, kind="unknown", language=language, asserts=True)
-    readings = [_read(flat, sentences(text), book, patterns) for book in books]
+    spans = sentences(text)
+    readings = [_read(flat, spans, book, patterns, is_alone=len(books) == 1) for book in books]
     best = max(readings, key=lambda reading: reading.strength)
-    told = best.abstention()
-    return replace(told, language=language or told.language)
+    return best.abstention(language)
 
 
 def abstention_of(output: Output, *, patterns: Sequence[str] = ()) -> Abstention:
@@ -130,7 +135,8 @@ class _Reading:
     def strength(self) -> tuple[int, int]:
         return (self.declines + self.refuses, -self.assertions)
 
-    def abstention(self) -> Abstention:
+    def abstention(self, language: str | None) -> Abstention:
+        """Return what the text does; ``language`` is its own, where it can be told."""
         declined = self.declines + self.refuses > 0
         kind: Kind
         if not declined or self.concludes:
@@ -147,17 +153,24 @@ class _Reading:
         return Abstention(
             abstained=kind == "abstained",
             kind=kind,
-            language=self.language if declined else None,
+            language=language or (self.language if declined else None),
             cue_start=cue[0] if cue else None,
             cue_end=cue[1] if cue else None,
             asserts=self.assertions > 0 or self.concludes,
         )
 
 
-def _read(flat: str, spans: Sequence[Span], book: Phrasebook, patterns: Sequence[str]) -> _Reading:
+def _read(flat: str, spans: Sequence[Span], book: Phrasebook, patterns: Sequence[str], *, is_alone: bool) -> _Reading:
+    """Read a text sentence by sentence.
+
+    Where no other language's reading is compared with this one, nobody asks how often a text asserts: once it has, a
+    sentence that cannot decline changes nothing.
+    """
     reading = _Reading(book.language)
-    for span in spans:
-        _read_sentence(flat, span, book, patterns, reading)
+    for start, end in spans:
+        if is_alone and reading.assertions and not patterns and not book.may_decline(flat[start:end]):
+            continue
+        _read_sentence(flat, Span(start, end), book, patterns, reading)
     reading.moralizes = reading.declines > 0 and book.safety.search(flat) is not None
     return reading
 

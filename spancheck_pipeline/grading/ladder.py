@@ -112,7 +112,7 @@ def warnings_of(citation: Citation, place: Place) -> tuple[str, ...]:
 
 def _passage(context: Context, index: int) -> Passage:
     name = source_name(context, index)
-    aliases = frozenset(alias for alias in (name, context.uri, context.title) if alias)
+    aliases = frozenset(filter(None, (name, context.uri, context.title)))
     return Passage(name, context.text if context.text and context.text.strip() else None, aliases)
 
 

@@ -31,6 +31,8 @@ class Reading(NamedTuple):
 def language_of(flat: str) -> Reading:
     """Return the language that a text is positively in, by its script and function words."""
     sample = flat[:4000]
+    if sample.isascii():
+        return Reading(_by_words(sample, "latin"), "latin") if _ASCII_LETTER.search(sample) else Reading(None, None)
     scripts = _scripts(sample)
     if not scripts:
         return Reading(None, None)
@@ -46,9 +48,10 @@ def _by_words(sample: str, script: str) -> str | None:
         return codes[0] if codes else f"und-{script}"
     hits = dict.fromkeys(codes, 0)
     users = _users(script)
-    for word in filter(users.__contains__, _LETTERS.findall(sample)):
+    letters = _ASCII_LETTERS if sample.isascii() else _LETTERS
+    for word, count in Counter(filter(users.__contains__, letters.findall(sample))).items():
         for code in users[word]:
-            hits[code] += 1
+            hits[code] += count
     best = max(hits, key=lambda code: hits[code])
     runner_up = max(count for code, count in hits.items() if code != best)
     needed = 2 if best in LANGUAGES else 3
@@ -56,13 +59,12 @@ def _by_words(sample: str, script: str) -> str | None:
 
 
 _LETTERS = re.compile(r"[^\W\d_]+")
+_ASCII_LETTERS = re.compile("[A-Za-z]+")
 _ASCII_LETTER = re.compile("[A-Za-z]")
 
 
 def _scripts(sample: str) -> Counter[str]:
     """Return how many letters of each script a text has, the scripts in order of first mention."""
-    if sample.isascii():  # one script or none, so that how many letters it has says nothing
-        return Counter({"latin": 1} if _ASCII_LETTER.search(sample) else ())
     scripts: Counter[str] = Counter()
     for character, count in Counter(sample).items():
         if character.isalpha():

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import re2
 
+from spancheck_pipeline.grading.cues import CUES
 from spancheck_pipeline.grading.language import LANGUAGES, Reading, data_file
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ class Phrasebook:
     """What divides the clauses of a sentence."""
     any_phrase: Any
     """All phrases in one pattern: most clauses hold none, and one search tells so."""
+
+    cue: Any
+    """What a sentence holds that declines or refuses anywhere in it; None where that is not told."""
+
+    def may_decline(self, sentence: str) -> bool:
+        """Whether a sentence may hold a phrase that declines or refuses: of most it is told at once that not."""
+        return self.cue is None or self.cue.search(sentence.encode("utf-8")) is not None
 
     def knows(self, clause: str) -> bool:
         """Whether a clause holds any phrase, of whatever sort; where not, the other questions need no search."""
@@ -144,6 +152,7 @@ def phrasebook(language: str) -> Phrasebook:
         after=_compile(rf"^\s*(?:{_filled(_either(data.get('after', [])) or _NEVER, words)})"),
         splitter=_splitter(data, words, edge),
         any_phrase=_any_of((*decline, *refuse, *neutral)),
+        cue=_compile(CUES[language].pattern, captures=False) if language in CUES else None,
     )
 
 

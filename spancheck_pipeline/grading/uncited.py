@@ -14,7 +14,7 @@ from spancheck_pipeline.evidence.claim import claim_spans, marked_claims
 from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.evidence.text import Span
 from spancheck_pipeline.grading.provenance import Provenance
-from spancheck_pipeline.grading.support import check_support, says_something
+from spancheck_pipeline.grading.support import carries, says_something
 from spancheck_pipeline.grading.verified import CitationVerdict
 
 
@@ -67,13 +67,15 @@ def uncited_claims(output: Output, verdicts: Sequence[CitationVerdict], *, thres
         if claim and (claim.start is None or claim.basis in {"nearest", "answer"}):
             texts.update(dict.fromkeys(_own_texts(verdict, output)))
     held = Ranges(covered)
-    own = list(texts)[:_MOST_TEXTS]
+    loose = [span for span in claim_spans(output.answer) if not held.touch(span)]
+    if not loose:
+        return ()
+    own = tuple(texts)[:_MOST_TEXTS]
     return tuple(
         span
-        for span in claim_spans(output.answer)
-        if not held.touch(span)
-        and says_something(sentence := output.answer[span.start : span.end])
-        and not (own and check_support(sentence, own, threshold=threshold).supported)
+        for span in loose
+        if says_something(sentence := output.answer[span.start : span.end])
+        and not carries(sentence, own, threshold=threshold)
     )
 
 

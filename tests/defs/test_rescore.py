@@ -297,7 +297,7 @@ def test_a_rescore_that_is_killed_leaves_whole_nights_and_the_rest_stale(project
     project.write_suite(graders=SAYS.format("president"))
     command = [sys.executable, "-m", "spancheck_pipeline.cli", "rescore", "--stale"]
     process = subprocess.Popen(command, cwd=project.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while len(store.revisions(Night("small", HOLES[1]), GATE)) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)

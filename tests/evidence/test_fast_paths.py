@@ -10,14 +10,23 @@ from hypothesis import strategies as st
 from spancheck_pipeline.evidence import citation, folding, sentence
 from spancheck_pipeline.evidence.citation import markers
 from spancheck_pipeline.evidence.folding import Folded, fold, fold_text
-from spancheck_pipeline.evidence.word import PerWord, first_word, word_starts, word_texts
+from spancheck_pipeline.evidence.word import PerWord, each_word, first_word, remember, word_starts, word_texts
 from spancheck_pipeline.grading import provenance
 from spancheck_pipeline.grading.provenance import Quote, locate
+from spancheck_pipeline.grading.support import carries, check_support
 from spancheck_pipeline.grading.support import dates as dates_module
 from spancheck_pipeline.grading.support import numbers as numbers_module
 from spancheck_pipeline.grading.support.dates import dates
 from spancheck_pipeline.grading.support.numbers import quantities
-from spancheck_pipeline.grading.support.polarity import OPPOSITES, opposite_of, opposites_of
+from spancheck_pipeline.grading.support.polarity import (
+    OPPOSITES,
+    content_in_order,
+    may_oppose,
+    may_turn,
+    opposite_of,
+    unprefixed,
+)
+from spancheck_pipeline.grading.support.reading import read
 
 PIECES = (
     "notice", "Of", "30", "more than ", "usd ", "thirty", " ", "  ", "\n", "\t", "\r\n", ".", "...", "…", "。", "!",
@@ -72,6 +81,14 @@ def test_sentence_ends_are_looked_for_only_where_one_can_be(text: str) -> None:
 
 
 @given(TEXT)
+@example("see (e.g")
+@example("\x1cU.S")
+def test_the_last_word_is_what_a_pattern_finds_at_the_end(text: str) -> None:
+    found = re.search(r"[^\s(\[\"'“‘]*\Z", text)
+    assert sentence._last_word(text) == (found.group() if found else "")
+
+
+@given(TEXT)
 def test_markers_are_looked_for_only_where_one_can_start(text: str) -> None:
     hidden = citation._MASK.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     assert citation.masked(text) == hidden
@@ -82,7 +99,7 @@ def test_markers_are_looked_for_only_where_one_can_start(text: str) -> None:
 @given(TEXT)
 def test_words_without_places_are_the_words_with_places(text: str) -> None:
     with_places = word_starts(text)
-    assert word_texts(text) == [word for word, _ in with_places]
+    assert word_texts(text) == list(each_word(text)) == [word for word, _ in with_places]
     first = first_word(text)
     assert (first and (first.text, first.start)) == (with_places[0] if with_places else None)
 
@@ -126,8 +143,75 @@ WORDS = st.sampled_from(
 def test_words_that_are_told_to_have_no_opposite_in_a_text_have_none(
     claimed: frozenset[str], told: frozenset[str]
 ) -> None:
-    if opposites_of(claimed).isdisjoint(told) and opposites_of(told).isdisjoint(claimed):
+    sides = dict.fromkeys(claimed).keys(), dict.fromkeys(told).keys()
+    if not may_oppose(*sides, unprefixed(claimed), unprefixed(told)):
         assert not any(opposite_of(word, told) for word in claimed - told)
+
+
+@given(TEXT)
+@example("on the one hand")
+@example("thirty-five's")
+def test_a_text_without_a_digit_spells_a_number_only_where_one_of_its_words_is_a_numbers(text: str) -> None:
+    folded = fold_text(text)
+    words = numbers_module._RUN.findall(folded)
+    assert numbers_module._spells(folded) == (not numbers_module._NUMBER_WORDS.isdisjoint(words))
+
+
+@given(
+    st.lists(st.sampled_from(("payment", " ", "unless", "if", "life", ", but not", "sofern", "除非", "é", "\ud800")))
+)
+def test_what_may_qualify_a_quote_is_never_missed(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    if provenance._QUALIFIES.search(text):
+        assert provenance._MAY_QUALIFY.search(text.encode("utf-8", "replace"))
+
+
+@given(TEXT)
+def test_the_small_opposites_and_the_stems_of_a_sentence_are_all_that_it_holds_in_order(text: str) -> None:
+    for told in read(text).sentences:
+        assert told.held == told.stems.union(told.order)
+        if not may_turn(told.text, told.tokens):
+            assert content_in_order(told.text, told.tokens).negated == frozenset()
+
+
+CLAIMS = st.lists(
+    st.sampled_from(
+        ["Acme", "PDFs", "pays", "rent", "30 days", "not", "legal", "illegal", "the", "a", "March 2026", ". "]
+    ),
+    max_size=6,
+).map(" ".join)
+
+
+@given(CLAIMS, st.lists(CLAIMS, max_size=3), st.sampled_from([0.0, 0.3, 0.6, 0.7, 0.75, 1.0]))
+@example("PDFs pays rent.", ["PDFs pays rent."], 0.7)
+def test_whether_passages_carry_a_claim_is_told_as_the_full_check_tells_it(
+    claim: str, passages: list[str], threshold: float
+) -> None:
+    full = check_support(claim, passages, threshold=threshold).supported is True
+    assert carries(claim, tuple(passages), threshold=threshold) == full
+
+
+def test_what_was_found_out_is_kept_up_to_a_number_of_characters_and_what_comes_back_stays() -> None:
+    asked: list[str] = []
+
+    @remember(1024)
+    def upper(text: str) -> str:
+        asked.append(text)
+        return text.upper()
+
+    # Each text is held as 64 characters more than it has: of 65, seven fill half of 1024.
+    for letter in "abcdefga":
+        assert upper(letter) == letter.upper()
+    assert asked == list("abcdefg")
+    for letter in "hijklma":  # a is in the older half, is taken over, and so outlives the next change
+        upper(letter)
+    for letter in "nopqrsta":
+        upper(letter)
+    assert asked.count("a") == 1
+    upper("b")
+    assert asked.count("b") == 2
+    assert upper("x" * 129) == upper("x" * 129) == "X" * 129
+    assert asked.count("x" * 129) == 2
 
 
 def test_what_is_said_of_a_word_is_found_out_once_unless_the_word_is_long() -> None:

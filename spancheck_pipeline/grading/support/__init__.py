@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from spancheck_pipeline.evidence.text import fold_text, remember, word_texts
+from spancheck_pipeline.evidence.text import each_word, fold_text, remember
 from spancheck_pipeline.grading.support import checks
 from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.coverage import covered
 from spancheck_pipeline.grading.support.lexicon import DIGEST
-from spancheck_pipeline.grading.support.reading import Asked, Reading, ask, read
+from spancheck_pipeline.grading.support.reading import Asked, Reading, Sentence, ask, read
 
 DEFAULT_THRESHOLD = 0.6
 """Smallest value that counts as supported."""
@@ -111,6 +111,50 @@ def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
     return Support(supported, value, reasons, coverage.best, denies)
 
 
+def carries(claim: str, passages: tuple[str, ...], *, threshold: float = DEFAULT_THRESHOLD) -> bool:
+    """Say whether passages carry a claim, as ``check_support`` does, but not how well or why not.
+
+    So a claim of which too few words stand there is told at once, and one that stands there word for word.
+
+    >>> passages = ("Notice is 30 days.", "Rent is due on Monday.")
+    >>> carries("Rent is due on Monday.", passages), carries("Pets are allowed.", passages)
+    (True, False)
+    """
+    is_short = len(claim) + sum(map(len, passages)) <= _KEPT_CHARS
+    return _carried(claim, passages, threshold) if is_short else _carries(claim, passages, threshold)
+
+
+@lru_cache(maxsize=8192)
+def _carried(claim: str, passages: tuple[str, ...], threshold: float) -> bool:
+    return _carries(claim, passages, threshold)
+
+
+def _carries(claim: str, passages: tuple[str, ...], threshold: float) -> bool:
+    asked = ask(claim[:MOST_READ])
+    n_facts = len(asked.quantities) + len(asked.dates)
+    weight = len(asked.stems) + n_facts
+    together = _together(passages)
+    if not weight or (len(asked.stems & together.stems) + n_facts) / weight < threshold:
+        return False
+    if threshold <= 1 - _NAME and len(asked.sentences) == 1 and _bare(asked.sentences[0].text) in together.sentences:
+        return True  # word for word, so that all it could miss are names that are written in another way
+    return check_support(claim, passages, threshold=threshold).supported is True
+
+
+class _Together(NamedTuple):
+    """All that some passages hold."""
+
+    stems: frozenset[str]
+    sentences: frozenset[str]
+
+
+@lru_cache(maxsize=4)
+def _together(passages: tuple[str, ...]) -> _Together:
+    readings = [read(passage[:MOST_READ]) for passage in passages]
+    stems = frozenset().union(*(reading.places for reading in readings))
+    return _Together(stems, frozenset(_bare(sentence.text) for reading in readings for sentence in reading.sentences))
+
+
 class _Standing(NamedTuple):
     """A passage in which all words of a claim stand in a row."""
 
@@ -121,7 +165,7 @@ class _Standing(NamedTuple):
 
 def _stands_whole(asked: Asked, passages_read: Sequence[Reading]) -> _Standing | None:
     """Return the passage in which a claim stands word for word, looked for only where all its words are told."""
-    row = f" {' '.join(token for sentence in asked.sentences for token in sentence.tokens)} "
+    row = _in_a_row(asked.sentences)
     whole = [_bare(sentence.text) for sentence in asked.sentences]
     part = None
     for index, reading in enumerate(passages_read):
@@ -130,10 +174,14 @@ def _stands_whole(asked: Asked, passages_read: Sequence[Reading]) -> _Standing |
         texts = [_bare(sentence.text) for sentence in reading.sentences]
         if any(texts[at : at + len(whole)] == whole for at, text in enumerate(texts) if text == whole[0]):
             return _Standing(index, is_whole=True)
-        told = f" {' '.join(token for sentence in reading.sentences for token in sentence.tokens)} "
-        if part is None and row in told:
+        if part is None and row in _in_a_row(reading.sentences):
             part = _Standing(index, is_whole=False)
     return part
+
+
+def _in_a_row(told: Sequence[Sentence]) -> str:
+    """Return all words of some sentences, with a blank around each."""
+    return f" {' '.join(' '.join(sentence.tokens) for sentence in told if sentence.tokens)} "
 
 
 def _bare(sentence: str) -> str:
@@ -157,7 +205,7 @@ def data_versions() -> dict[str, str]:
 @remember(1_000_000)
 def says_something(text: str) -> bool:
     """Say whether a text has content that support could be checked for."""
-    return any(map(word_stems, word_texts(fold_text(text))))
+    return any(map(word_stems, each_word(fold_text(text))))
 
 
-__all__ = ["DEFAULT_THRESHOLD", "MOST_READ", "Support", "check_support", "data_versions", "says_something"]
+__all__ = ["DEFAULT_THRESHOLD", "MOST_READ", "Support", "carries", "check_support", "data_versions", "says_something"]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from spancheck_pipeline.grading.support.polarity import (
     is_small_opposite,
+    may_oppose,
     opposite_of,
     ordered_stems,
     turns_unspaced,
@@ -43,26 +44,31 @@ class Flip(NamedTuple):
 def flips(asked: Asked, reading: Reading) -> tuple[Flip, ...]:
     """Return the flips between a claim and a passage that holds most of its words."""
     found: list[Flip] = []
-    may_oppose = not asked.opposites.isdisjoint(reading.places) or not reading.opposites.isdisjoint(asked.places)
+    can_oppose = may_oppose(
+        asked.reading.places.keys(), reading.places.keys(), asked.reading.unprefixed, reading.unprefixed
+    )
     for sentence in asked.sentences[:MOST_SENTENCES]:
         found += _negations(sentence, reading)
-        if may_oppose:
+        if can_oppose:
             found += _opposites(sentence, reading)
     return (*found, *_unspaced(asked, reading))
 
 
 def _negations(claim: Sentence, reading: Reading) -> list[Flip]:
-    if not claim.negated and not reading.turns:
+    if not claim.turns and reading.negated.isdisjoint(claim.held):
         return []
     agreed, flipped = False, None
-    for at, stem in enumerate(claim.order):
-        here = at in claim.negated
+    order, negated = claim.order, claim.negated
+    for at, stem in enumerate(order):
+        here = at in negated
+        if not here and stem not in reading.negated:
+            continue
         near: frozenset[str] | None = None
         for index in reading.places.get(stem, ())[:_MAX_SENTENCES]:
             told = reading.sentences[index]
-            if not here and not told.negated:
+            if not here and not told.turns:
                 continue
-            near = _neighbours(claim.order, at) if near is None else near
+            near = _neighbours(order, at) if near is None else near
             for there in _places(told.order, stem):
                 shared = near & _neighbours(told.order, there)
                 if len(shared) < min(2, len(near)) or not _says_the_same(claim, told, stem):
@@ -148,8 +154,8 @@ def _unspaced(asked: Asked, reading: Reading) -> list[Flip]:
     """Return flips in scripts without spaces: the sentence nearest to the claim turns, and the claim does not."""
     found: list[Flip] = []
     for claim in asked.sentences[:MOST_SENTENCES]:
-        if claim.order or not claim.stems or not reading.sentences:
-            continue
+        if claim.text.isascii() or claim.order or not claim.stems or not reading.sentences:
+            continue  # it has words with spaces between them
         told = max(reading.sentences, key=lambda sentence: len(claim.stems & sentence.stems))
         if len(claim.stems & told.stems) * 2 < len(claim.stems):
             continue

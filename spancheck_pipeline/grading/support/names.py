@@ -19,6 +19,7 @@ _UNNAMED = STOP_WORDS | _NEVER | MONTHS.keys()
 TITLES = word_set("titles")
 _HABIT = 0.45
 """Above this share of capitalized words the text writes capitals by habit (German nouns, headlines)."""
+_POSSESSIVE = re.compile(r"['’]s?\Z")
 _PART = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -36,9 +37,7 @@ def names(sentence: str) -> tuple[str, ...]:
     large = [index for index, word in enumerate(found) if word[0].isupper()]
     if not large:
         return ()
-    alphabetic = [word for word in found if word[0].isalpha()]
-    capitals = [word for word in alphabetic[1:] if word[0].isupper()]
-    if len(alphabetic) > 7 and len(capitals) > _HABIT * (len(alphabetic) - 1):  # noqa: PLR2004 - a few words tell no habit
+    if len(large) > 3 and _by_habit(found):  # noqa: PLR2004 - of eight words more than three would have to be large
         return ()
     opening = _opening(sentence, found)
     result: dict[str, None] = {}
@@ -55,10 +54,18 @@ def names(sentence: str) -> tuple[str, ...]:
     return tuple(result)
 
 
+def _by_habit(found: list[str]) -> bool:
+    """Say whether a sentence's words show that capitals are written by habit."""
+    alphabetic = [word for word in found if word[0].isalpha()]
+    if len(alphabetic) <= 7:  # noqa: PLR2004 - a few words tell no habit
+        return False
+    return sum(word[0].isupper() for word in alphabetic[1:]) > _HABIT * (len(alphabetic) - 1)
+
+
 def _opening(sentence: str, found: list[str]) -> frozenset[int]:
     """Return which words are large because something opens there: the sentence, an item's words, what a label names."""
     first = next((index for index, word in enumerate(found) if not word.isdigit()), 0)
-    label = _LABEL.match(sentence)
+    label = _LABEL.match(sentence) if ":" in sentence else None
     return frozenset({first, len(word_texts(label.group()))} if label else {first})
 
 
@@ -79,7 +86,7 @@ def label_words(sentence: str) -> frozenset[str]:
 def _fold_name(word: str) -> str:
     if word[-1] == "s" and len(word) > 2 and word[:-1].isupper():  # noqa: PLR2004 - PDFs, IRAs
         word = word[:-1]
-    return re.sub(r"['’]s?\Z", "", fold_text(word))
+    return _POSSESSIVE.sub("", fold_text(word))
 
 
 _FOLDED = PerWord(_fold_name)
@@ -145,7 +152,7 @@ _ADVERB = re.compile(r".{2,}(?:al|ar|at|ate|ed|ent|ant|ful|ic|ing|ive|nt|ous|ual
 
 
 def _same_name(token: str, name: str) -> bool:
-    return token == name or re.sub(r"['’]s?\Z", "", token) == name
+    return token == name or (token.startswith(name) and _POSSESSIVE.sub("", token) == name)
 
 
 def stands_for(name: str, claim: Sequence[str], named: Container[str], rival: str, told: Sequence[str]) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+import re2
+
 from spancheck_pipeline.grading.support.dates import Dated, chinese_number, dates
 from spancheck_pipeline.grading.support.lexicon import LEXICON, by_word
 
@@ -93,6 +95,8 @@ _ASCII_DIGIT = re.compile(r"[0-9]")
 _CAN_BE = re.compile(r"[\d½¼¾⅓⅔⅛〇零一二三四五六七八九十百千两]")
 _RUN = re.compile(r"\w+")
 _NUMBER_WORDS = frozenset({*_SMALL, *_TENS})
+_MAY_SPELL = re2.compile(rf"(?:^|[^a-z])(?:{'|'.join(sorted(_NUMBER_WORDS))})(?:$|[^a-z])")
+"""What RE2 tells many times faster of most texts: that no number is written out there."""
 _PARTS = {"½": 1 / 2, "¼": 1 / 4, "¾": 3 / 4, "⅓": 1 / 3, "⅔": 2 / 3, "⅛": 1 / 8}
 _NEXT_WORD = re.compile(r"[ -]?([^\W\d_]{3,30})")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -109,7 +113,7 @@ def quantities(folded: str, named: Sequence[Dated] | None = None) -> tuple[Quant
     [((2500000.0,), 'currency:usd'), ((1.5,), 'percent'), ((2592000.0,), 'time')]
     """
     can_be = _ASCII_DIGIT if folded.isascii() else _CAN_BE
-    if can_be.search(folded) is None and _NUMBER_WORDS.isdisjoint(_RUN.findall(folded)):
+    if can_be.search(folded) is None and not _spells(folded):
         return ()
     found = []
     at = 0
@@ -120,6 +124,13 @@ def quantities(folded: str, named: Sequence[Dated] | None = None) -> tuple[Quant
     found += _between(folded, at, len(folded))
     years = {reading.year for dated in named for reading in dated.readings if reading.year}
     return (*found, *(_year(year) for year in sorted(years)))
+
+
+def _spells(folded: str) -> bool:
+    """Say whether any word of a text is a number's."""
+    if _MAY_SPELL.search(folded.encode("utf-8", "replace")) is None:
+        return False
+    return not _NUMBER_WORDS.isdisjoint(_RUN.findall(folded))
 
 
 def _year(year: int) -> Quantity:

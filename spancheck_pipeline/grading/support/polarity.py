@@ -6,15 +6,17 @@ Whether that contradicts a claim is said in ``checks.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, KeysView, Sequence
 from itertools import chain
 from typing import NamedTuple
+
+import re2
 
 from spancheck_pipeline.evidence.text import PerWord, is_no_space, word_starts
 from spancheck_pipeline.grading.support.content import NEGATIONS, STOP_WORDS, is_negation, stem, word_stems
 from spancheck_pipeline.grading.support.lexicon import LEXICON
 
-_FAILS_SOMEWHERE = re.compile(r"fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|ban|avoid")
+_FAILS_SOMEWHERE = re2.compile(r"fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|ban|avoid")
 _FAILS = re.compile(
     r"(?:(?:fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|stopp)\w{0,4}|bans?|bann(?:ed|ing))\Z"
 )
@@ -52,16 +54,25 @@ def content_in_order(text: str, tokens: Sequence[str]) -> InOrder:
     >>> content_in_order("it may not exceed your limit", ["it", "may", "not", "exceed", "your", "limit"])
     InOrder(stems=('exc', 'limit'), negated=frozenset({0, 1}), heads=frozenset({0}))
     """
-    if len(tokens) < _LONGEST and not _may_turn(text, tokens):
+    if not may_turn(text, tokens):
         return InOrder(tuple(chain.from_iterable(map(_ORDERED.__getitem__, tokens))), frozenset(), frozenset())
     return _turned_in_order(text, word_starts(text))
 
 
-def _may_turn(text: str, tokens: Sequence[str]) -> bool:
-    """Say whether anything in a sentence may turn what follows it; of most sentences it is told at once that not."""
-    if "n't" in text or "rather than" in text or "instead of" in text or not NEGATIONS.isdisjoint(tokens):
+def may_turn(text: str, tokens: Sequence[str]) -> bool:
+    """Say whether anything in a folded sentence may turn what follows it; of most it is told at once that not.
+
+    A sentence that is longer than is read in order is said to, so that it is read with care.
+    """
+    if not NEGATIONS.isdisjoint(tokens) or "n't" in text or "rather than" in text or "instead of" in text:
         return True
-    return ("to" in tokens or "from" in tokens or "ing" in text) and _FAILS_SOMEWHERE.search(text) is not None
+    if len(tokens) >= _LONGEST:
+        return True
+    return ("to" in tokens or "from" in tokens or "ing" in text) and _fails_somewhere(text)
+
+
+def _fails_somewhere(text: str) -> bool:
+    return _FAILS_SOMEWHERE.search(text.encode("utf-8", "replace")) is not None
 
 
 def _turned_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> InOrder:
@@ -181,20 +192,39 @@ def opposite_of(word: str, others: Container[str]) -> str | None:
     return None
 
 
-def opposites_of(words: Iterable[str]) -> frozenset[str]:
-    """Return the stems that would say the opposite of any of some stems, but for those with one prefix more.
+def may_oppose(
+    claimed: KeysView[str], told: KeysView[str], claimed_bare: frozenset[str], told_bare: frozenset[str]
+) -> bool:
+    """Say whether any stem of one text may say the opposite of one of another; of most texts it is told that not.
 
-    Of those a text knows itself what is left without the prefix; so that what has no opposite is told at once.
+    The last two are what ``unprefixed`` gives of the first two.
     """
-    return frozenset(chain.from_iterable(map(_OPPOSED.__getitem__, words)))
+    return (
+        not told.isdisjoint(claimed_bare)
+        or not claimed.isdisjoint(told_bare)
+        or any(not told.isdisjoint(OPPOSITES[word]) for word in _OPPOSED.intersection(claimed))
+    )
 
 
-def _read_opposed(word: str) -> tuple[str, ...]:
-    bares = (word.removeprefix(prefix) for prefix in _PREFIXES)
-    return (*OPPOSITES.get(word, ()), *(bare for bare in bares if bare != word))
+_OPPOSED = frozenset(OPPOSITES)
 
 
-_OPPOSED = PerWord(_read_opposed)
+def unprefixed(words: Iterable[str]) -> frozenset[str]:
+    """Return what is left of stems without the prefix that may turn them: of *unpaid* it is *paid*."""
+    return frozenset(
+        word.removeprefix(prefix)
+        for word in words
+        if word.startswith(_PREFIXES)
+        for prefix in _PREFIXES
+        if word.startswith(prefix)
+    )
+
+
+def small_opposites(text: str, tokens: Sequence[str]) -> frozenset[str]:
+    """Return the stems of a folded sentence's small words with an opposite, as ``content_in_order`` has them."""
+    if len(tokens) >= _LONGEST:
+        return frozenset(content_in_order(text, tokens).stems)
+    return frozenset(map(stem, _SMALL_OPPOSITES.intersection(tokens)))
 
 
 def unspaced_opposites(claim: str, told: str) -> tuple[str, str] | None:

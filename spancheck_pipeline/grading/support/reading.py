@@ -10,19 +10,26 @@ import sys
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import cached_property
+from itertools import chain, islice
 
 from spancheck_pipeline.evidence.text import fold_text, is_no_space, remember, sentences, word_starts, word_texts
 from spancheck_pipeline.grading.support.content import stems_of
 from spancheck_pipeline.grading.support.dates import Dated, dates
 from spancheck_pipeline.grading.support.names import initials_of, names
 from spancheck_pipeline.grading.support.numbers import NumberIndex, Quantity, quantities
-from spancheck_pipeline.grading.support.polarity import content_in_order, opposites_of
+from spancheck_pipeline.grading.support.polarity import (
+    InOrder,
+    content_in_order,
+    may_turn,
+    small_opposites,
+    unprefixed,
+)
 
 _CACHE_CHARS = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sentence:
     """One sentence: as written, folded, and its folded words in order."""
 
@@ -30,41 +37,65 @@ class Sentence:
     text: str
     tokens: tuple[str, ...]
     stems: frozenset[str]
-    order: tuple[str, ...]
-    """Content stems in order; none of scripts without spaces."""
-    negated: frozenset[int]
-    """Which places of ``order`` stand under a negation."""
-    heads: frozenset[int]
-    """Which of those the negation is surely about."""
     held: frozenset[str]
-    """All stems of it: of ``stems`` and of ``order``, which has small words such as *before* as well."""
+    """All stems of it: of ``stems``, and of small words with an opposite, such as *before*, as ``order`` has them."""
+
+    @cached_property
+    def turns(self) -> bool:
+        """Whether any word stands under a negation, which of most sentences is told without reading their order."""
+        return may_turn(self.text, self.tokens) and bool(self._in_order.negated)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Content stems in order; none of scripts without spaces."""
+        return self._in_order.stems
+
+    @property
+    def negated(self) -> frozenset[int]:
+        """Which places of ``order`` stand under a negation."""
+        return self._in_order.negated if self.turns else frozenset()
+
+    @property
+    def heads(self) -> frozenset[int]:
+        """Which of those the negation is surely about."""
+        return self._in_order.heads
+
+    @cached_property
+    def _in_order(self) -> InOrder:
+        return content_in_order(self.text, self.tokens)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """A text as sentences, with the sentences in which each stem stands."""
 
     sentences: tuple[Sentence, ...]
-    places: dict[str, tuple[int, ...]]
+    places: Mapping[str, Sequence[int]]
     """Stem → indexes of the sentences that hold it, in order."""
-    turns: bool
-    """Whether any sentence has a word under a negation."""
-    opposites: frozenset[str]
-    """Stems that would say the opposite of any of its own, as far as ``polarity.opposites_of`` tells."""
+
+    @cached_property
+    def negated(self) -> frozenset[str]:
+        """The stems that stand under a negation in any sentence."""
+        turning = [sentence for sentence in self.sentences if sentence.turns]
+        return frozenset(sentence.order[at] for sentence in turning for at in sentence.negated)
+
+    @cached_property
+    def unprefixed(self) -> frozenset[str]:
+        """What is left of its stems without a prefix that turns them (*un*paid), as far as that can be a word."""
+        return unprefixed(self.places)
 
 
 @remember(_CACHE_CHARS)
 def read(text: str) -> Reading:
     """Return a text read into sentences and stems. Linear in the text."""
-    result = tuple(_sentence(text[span.start : span.end]) for span in sentences(text))
-    turns = any(sentence.negated for sentence in result)
+    result = tuple([_sentence(text[start:end]) for start, end in sentences(text)])
     if len(result) == 1:
-        return Reading(result, dict.fromkeys(result[0].held, (0,)), turns, opposites_of(result[0].held))
+        return Reading(result, dict.fromkeys(result[0].held, (0,)))
     places: dict[str, list[int]] = {}
     for index, sentence in enumerate(result):
         for stem in sentence.held:
             places.setdefault(stem, []).append(index)
-    return Reading(result, {stem: tuple(found) for stem, found in places.items()}, turns, opposites_of(places))
+    return Reading(result, places)
 
 
 @remember(_CACHE_CHARS)
@@ -73,10 +104,9 @@ def _sentence(original: str) -> Sentence:
     if "(" in folded:
         folded = _PARAGRAPH.sub(r"\1\2", folded)
     tokens = tuple(word_texts(folded))
-    order, negated, heads = content_in_order(folded, tokens)
     stems = frozenset(stems_of(tokens))
-    held = stems if stems.issuperset(order) else stems.union(order)
-    return Sentence(original, folded, tokens, stems, order, negated, heads, held)
+    small = small_opposites(folded, tokens)
+    return Sentence(original, folded, tokens, stems, stems | small if small else stems)
 
 
 _PARAGRAPH = re.compile(r"(?<![\w.,])(\d{2,4})\(([a-z])\)(?:s(?!\w))?")
@@ -123,23 +153,29 @@ def initials_in(text: str) -> frozenset[str]:
     return frozenset(letters for sentence in read(text).sentences for letters in initials_of(sentence.original))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
     """A claim read for what it asserts."""
 
     text: str
-    sentences: tuple[Sentence, ...]
+    reading: Reading
     stems: frozenset[str]
     """Of its content words, without those that are part of a number or date."""
     quantities: tuple[Quantity, ...]
     dates: tuple[Dated, ...]
-    names: tuple[str, ...]
-    words: tuple[str, ...]
+    words: Sequence[str]
     """Its words in order, without those that are part of a number or date; their stems are ``word_stems`` of each."""
-    places: Mapping[str, tuple[int, ...]]
-    """All its stems, as of any text that is read."""
-    opposites: frozenset[str]
-    """Stems that would say the opposite of any of its words, as far as ``polarity.opposites_of`` tells."""
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """Its sentences, as of any text that is read."""
+        return self.reading.sentences
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names that it uses, folded, in order of first mention."""
+        named = dict.fromkeys(name for sentence in self.sentences for name in names(sentence.original))
+        return tuple(islice(named, _MOST))
 
     @property
     def is_empty(self) -> bool:
@@ -182,26 +218,28 @@ def ask(claim: str) -> Asked:
     reading = read(_without_frame(claim))
     numbers: list[Quantity] = []
     dated: list[Dated] = []
-    said_words: list[str] = []
+    said: list[Sequence[str]] = []
     for sentence in reading.sentences:
         when = dates(sentence.text)
         found = [item for item in quantities(sentence.text, when) if item.end and not item.is_in_name]
-        said_words += _loose(sentence, found, when)
+        said.append(_loose(sentence, found, when))
         numbers += found
         dated += when
-    named = dict.fromkeys(name for sentence in reading.sentences for name in names(sentence.original))
-    stems = dict.fromkeys(stems_of(said_words))
+    words = said[0] if len(said) == 1 else tuple(chain.from_iterable(said))
     return Asked(
         text=claim,
-        sentences=reading.sentences,
-        stems=frozenset(islice(stems, _MOST)),
+        reading=reading,
+        stems=_stems_of_all(words, reading.sentences),
         quantities=tuple(numbers[:_MOST]),
         dates=tuple(dated[:_MOST]),
-        names=tuple(islice(named, _MOST)),
-        words=tuple(said_words),
-        places=reading.places,
-        opposites=reading.opposites,
+        words=words,
     )
+
+
+def _stems_of_all(words: Sequence[str], told: Sequence[Sentence]) -> frozenset[str]:
+    if len(told) == 1 and words is told[0].tokens and len(words) <= _MOST:
+        return told[0].stems
+    return frozenset(islice(dict.fromkeys(stems_of(words)), _MOST))
 
 
 def _loose(sentence: Sentence, found: Sequence[Quantity], when: Sequence[Dated]) -> Sequence[str]:
