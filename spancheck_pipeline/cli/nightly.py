@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spancheck_pipeline.cli.options import date_option, json_option, night, open_project, open_suite
+from spancheck_pipeline.cli.options import date_option, json_option, night, open_project, open_suite, strict_option
 
 if TYPE_CHECKING:
     from spancheck_pipeline.api.environment import Environment
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--recapture", is_flag=True, help="Call the target for every case again; the old capture is kept.")
 @click.option("--retry-errors", is_flag=True, help="Call the target for the rows that failed, and no others.")
 @click.option("--allow-past", is_flag=True, help="Capture a date that is over, although today's system answers.")
+@strict_option
 @json_option
 @click.pass_obj
 def nightly(
@@ -32,12 +33,14 @@ def nightly(
     recapture: bool,
     retry_errors: bool,
     allow_past: bool,
+    strict: bool,
     as_json: bool,
 ) -> int:
     """Capture SUITE's date once, score it, decide, and write the record.
 
     A date that is captured already is not called for again: it is scored and decided anew from what was captured.
-    A date that passes becomes the last good run. Exit code 0 when the gate passes, 1 when it does not.
+    A date that passes becomes the last good run. Exit code 0 when the gate passes, or is inconclusive without --strict;
+    1 when it does not. What is written is the same with --strict and without.
     """
     from spancheck_pipeline.errors import UsageError
 
@@ -70,6 +73,7 @@ def nightly(
         click.echo(f"  as JSON: spancheck audit export {suite} --date {place.date} --to audit_log.json")
         click.echo(f"report: {page_path(store, place)}")
         click.echo("lineage and checks: spancheck ui")
+    decision = decision.model_copy(update={"is_strict": strict})
     show.warn_inconclusive(decision)
     return show.exit_code(decision)
 

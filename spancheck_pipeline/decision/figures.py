@@ -118,7 +118,7 @@ class GraderFigures(BaseModel):
     pass_rate: Rate
     """n_pass / (n_pass + n_fail + n_flaky)."""
     mean_score: Rate
-    """Mean value of the measured scores, each epoch on its own."""
+    """Mean value of the scores of the measured cases, each epoch on its own; it rests on the cases of the rate."""
     by_category: dict[str, CategoryFigures] = Field(default_factory=dict)
     """Category → its figures; empty where no case has a category. Cases without one are under ``(none)``."""
     reason_codes: dict[str, int] = Field(default_factory=dict)

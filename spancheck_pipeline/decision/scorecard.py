@@ -145,7 +145,8 @@ def _category_figures(
 ) -> CategoryFigures:
     outcomes = {case_id: reduced[case_id] for case_id in case_ids}
     passed = {case_id: o is CaseOutcome.PASS for case_id, o in outcomes.items() if o.is_measured}
-    values = [(s.value, run.cluster(case_id)) for case_id in case_ids for s in stored[case_id] if s.value is not None]
+    # A case that one epoch could not measure is in no rate, and so in no mean: both rest on the same cases.
+    values = [(s.value, run.cluster(case_id)) for case_id in passed for s in stored[case_id] if s.value is not None]
     return CategoryFigures(counts=_counts(outcomes), pass_rate=_rate(passed, run), mean_score=_mean(values, run))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from spancheck_pipeline.grading.support import check_support, checks
+from spancheck_pipeline.grading.support import MOST_READ, check_support, checks
 from spancheck_pipeline.grading.support.content import word_stems
 from spancheck_pipeline.grading.support.reading import Asked, ask, read
 
@@ -43,12 +43,13 @@ class Grounding(NamedTuple):
 def ground(sentence: str, passages: Sequence[str]) -> Grounding | None:
     """Return how much of a sentence the passages tell; None where it has no content (a bare "Yes.").
 
-    Each passage is read once and kept, so that many sentences against the same passages are cheap.
+    Each passage is read once and kept, so that many sentences against the same passages are cheap. Of a passage
+    ``MOST_READ`` characters are read, as for a citation: a longer one would not be kept, and be read for each sentence.
 
     >>> ground("The notice period is 30 days.", ["Notice must be given.", "The period is 30 days."]).value
     1.0
     """
-    sentence = sentence[:LONGEST]
+    sentence, passages = sentence[:LONGEST], tuple(passage[:MOST_READ] for passage in passages)
     asked = ask(sentence)
     if asked.is_empty:
         return None

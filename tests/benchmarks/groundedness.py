@@ -2,8 +2,9 @@
 
     python tests/benchmarks/groundedness.py DATA [--incumbent SITE_PACKAGES]
 
-DATA holds hallucination_gold.*.jsonl. Answers that the grader does not measure (they decline) are counted and
-left out on both sides. Intervals: cluster bootstrap by group, seeded.
+DATA holds hallucination_gold.*.jsonl and, for the reasons that raters gave, captured_runs_rated.*.jsonl. Answers that
+the grader does not measure (they decline) are counted and left out on both sides. Intervals: cluster bootstrap by
+group, seeded; Wilson for the shares of a kind of failure.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import argparse
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+from spancheck_pipeline import stats
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output
 from spancheck_pipeline.grading.grader import Evidence
@@ -76,6 +78,58 @@ def earlier(site_packages: str) -> Callable[[Row], float]:
     return lambda row: float(grade(None, {"answer": row["answer"], "contexts": [row["source_text"]]}).score)
 
 
+def reasons_by_id(folder: Path) -> dict[str, list[str]]:
+    """Return why each rater took an answer for unfaithful, by the answer's id; only one of the sources asks."""
+    rows = [json.loads(line) for path in folder.glob("captured_runs_rated.*.jsonl") for line in path.open("rb")]
+    return {row["case_id"]: row["human"].get("faithfulness_reason") or [] for row in rows}
+
+
+def kinds(row: Row, reasons: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the kinds of failure that a row is of, in the gold's own words; two of three raters make a kind."""
+    said = reasons.get(row["id"], ())
+    n_whole, n_partial = (sum(reason.startswith(word) for reason in said) for word in ("Unfaithful", "Partially"))
+    if any(said):
+        yield "reason: " + (
+            "unfaithful to passage"
+            if n_whole >= 2
+            else "partially faithful to passage"
+            if n_whole + n_partial >= 2
+            else "other, or raters differ"
+        )
+    else:
+        yield "reason: not asked"
+    n_no = sum(rating == 1 for rating in row["ratings"])
+    yield "rated: " + ("1 (no) by most" if n_no >= 2 else "2 (rather no) by most, or mixed")
+    yield f"question: {row['meta']['answerability'].lower()}"
+    yield "system: " + ("a person" if row["system"] == "human_reference" else "a model")
+    yield "all"
+
+
+def by_kind(pairs: Sequence[tuple[Row, Score]], reasons: Mapping[str, Sequence[str]]) -> None:
+    """Print, per kind of failure, how many answers fail, and how many have a sentence that is flagged."""
+    found: dict[str, list[Score]] = defaultdict(list)
+    for row, score in pairs:
+        if row["label"] == "not_faithful":
+            for kind in kinds(row, reasons):
+                found[kind].append(score)
+    print("| kind | n | fail | at least one sentence flagged | one contradicted | median value |\n" + "|---" * 6 + "|")
+    for kind, scores in sorted(found.items()):
+        measured = [score for score in scores if score.value is not None]
+        flags = [
+            sum(score.outcome is Outcome.FAIL for score in measured),
+            sum(any(f.outcome is Outcome.FAIL for f in score.findings) for score in measured),
+            sum(any(f.grade == "contradicted" for f in score.findings) for score in measured),
+        ]
+        shares = [share(n, len(measured)) for n in flags]
+        middle = float(np.median([score.value for score in measured])) if measured else float("nan")
+        print(f"| {kind} | {len(measured)} of {len(scores)} | {' | '.join(shares)} | {middle:.2f} |")
+
+
+def share(n: int, of: int) -> str:
+    interval = stats.wilson(n, of)
+    return f"{n} of {of} [{interval.low:.2f}, {interval.high:.2f}]" if interval else "–"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
@@ -85,6 +139,7 @@ def main() -> None:
     everything = [json.loads(line) for path in paths for line in path.open(encoding="utf-8")]
     pairs = [(row, graded(row)) for row in everything]
     print(Counter((row["label"], score.outcome.value) for row, score in pairs))
+    by_kind(pairs, reasons_by_id(options.data))
     data = [row for row, score in pairs if score.value is not None]
     scores = [score for _, score in pairs if score.value is not None]
     groups = [row["group"] for row in data]

@@ -20,7 +20,7 @@ Pair = tuple[str, str | None]
 
 
 def bare(text: str) -> str:
-    return re.sub(r"\W+", " ", re.sub(r"\[\d+\]", " ", text).lower()).strip()
+    return re.sub(r"\W+", " ", re.sub(r"\[\d+(?:, ?\d+)*\]", " ", text).lower()).strip()
 
 
 def found_pairs(row: dict[str, Any]) -> set[Pair]:

@@ -130,6 +130,17 @@ def test_a_flaky_case_counts_against_the_rate_and_pass_hat_k_says_how_often_all_
     assert (found.mean_score.n, found.mean_score.n_clusters, found.mean_score.few_clusters) == (6, 2, True)
 
 
+def test_a_mean_rests_on_the_cases_of_the_rate_and_is_none_where_no_case_was_measured():
+    half = [score("a", "fail"), score("a", "unmeasured", epoch=1)]
+    found = card([row("a"), failed("a", epoch=1)], half).graders["citation_accuracy"]
+    assert (found.counts.n_fail, found.counts.n_unmeasured) == (0, 1)
+    assert (found.mean_score.value, found.mean_score.n, found.pass_rate.value) == (None, 0, None)
+    # With a case b that both epochs measured, (0.5 + 1) / 2 = 0.75: the half of a stays out.
+    whole = [score("b", "fail", value=0.5), score("b", "fail", value=1.0, epoch=1)]
+    found = card([row(c, e) for c, e in product("ab", range(2))], [*half, *whole]).graders["citation_accuracy"]
+    assert (found.mean_score.value, found.mean_score.n, found.pass_rate.n) == (0.75, 2, 1)
+
+
 def test_a_missing_epoch_makes_its_case_unmeasured():
     found = card([row("a")], [score("a", "pass")], epochs=2)
     assert found.graders["citation_accuracy"].counts.n_unmeasured == 1

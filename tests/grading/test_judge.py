@@ -206,7 +206,8 @@ def test_what_is_too_long_is_not_asked() -> None:
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
-        ({"threshold": 1.5}, "threshold must be in"),
+        ({"threshold": 1.5}, "threshold must be above 0 and at most 1"),
+        ({"threshold": 0.0}, "threshold must be above 0 and at most 1"),
         ({"runs": 0}, "runs must be at least 1"),
         ({"members": (JUDGE, replace(JUDGE, prompt="faithful_v1", prompt_digest=""))}, "ask about different things"),
         ({"members": (JUDGE, Judge(name="p", client="panel", members=(JUDGE,)))}, "has a panel among its members"),

@@ -5,15 +5,25 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from scenario import PASSAGE, case, cited, output
 
+import spancheck_pipeline as sc
+from spancheck_pipeline.decision.judges import JudgeSettings
+from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.evidence.packet import Packet, entailment_packet
 from spancheck_pipeline.grading.graders import llm_judge
 from spancheck_pipeline.grading.graders.citation_accuracy import CitationAccuracy, verify_citation
-from spancheck_pipeline.grading.judge import Judge
-from spancheck_pipeline.grading.judge_provider import answered, ask_provider, judge_entailment, judge_support
+from spancheck_pipeline.grading.judge import DEFAULT_THRESHOLD, Judge
+from spancheck_pipeline.grading.judge_provider import (
+    answered,
+    ask_provider,
+    judge_entailment,
+    judge_of_provider,
+    judge_support,
+)
 from spancheck_pipeline.grading.judge_stub import stub_opinion
 from spancheck_pipeline.grading.score import Outcome
 
@@ -91,6 +101,35 @@ def test_the_stub_grader_says_that_it_is_none() -> None:
     assert "[stub, not a judge]" in graded.detail
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        llm_judge,
+        judge_support,
+        lambda provider: judge_entailment("c", "s", provider),
+        lambda provider: sc.calibrate_judge([{"claim": "c", "span": "s", "label": True}], provider),
+    ],
+)
+def test_a_provider_that_is_no_function_is_refused(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(UsageError, match=r"a provider is a function of the question .* not of type str"):
+        make("claude-sonnet-5")
+
+
+@pytest.mark.parametrize("threshold", [0.0, -1.0, 1.5, "0.5", True])
+def test_a_threshold_that_everything_or_nothing_clears_is_refused(threshold: Any) -> None:
+    for make in (llm_judge, judge_support):
+        with pytest.raises(UsageError, match="above 0 and at most 1"):
+            make(threshold=threshold)
+
+
+def test_wherever_nobody_says_another_threshold_it_is_the_same() -> None:
+    made = [llm_judge, judge_support, judge_of_provider, sc.calibrate_judge]
+    assert {inspect.signature(each).parameters["threshold"].default for each in made} == {DEFAULT_THRESHOLD}
+    assert (Judge(name="j", client="c").threshold, JudgeSettings(stub={}).threshold) == (DEFAULT_THRESHOLD,) * 2
+    # What is partly supported is not supported, and two yes of three repeats are.
+    assert 0.5 < DEFAULT_THRESHOLD < 2 / 3
+
+
 def test_what_a_book_has_is_not_asked_again_and_a_failure_is() -> None:
     judge = Judge(name="j", client="provider", runs=2)
     packet = entailment_packet("Notice is 30 days.", "x")
@@ -135,7 +174,7 @@ def test_a_failed_call_names_the_class_of_its_error_and_no_text() -> None:
 def test_the_stub_says_what_the_word_check_says_and_never_the_opposite_by_its_score(packet: Packet, label: str) -> None:
     said = stub_opinion(packet)
     assert said.label == label
-    assert (said.score >= 0.5) == (label in {"supported", "holds"})
+    assert (said.score >= DEFAULT_THRESHOLD) == (label in {"supported", "holds"})
 
 
 def test_no_parameter_could_take_a_question() -> None:

@@ -82,7 +82,9 @@ def test_the_judges_own_score_stands_where_it_gives_one() -> None:
         ("null", "holds no verdict"),
         ('{"reason": "r", "label": "yes"}', "the verdict's label is none of supported, partially_supported"),
         ('{"reason": "r", "label": ["supported"]}', "the verdict's label is none of"),
-        ('{"label": "supported"}', "the verdict has no reason"),
+        ('It is {"label": "supported"}', "the verdict has no reason"),
+        ('{"label": "supported"}' * 2, "the verdict has no reason"),
+        ('{"verdict": {"label": "supported"}, "label": 1}', "the verdict's label is none of"),
         ('{"label": "supported", "reason": 5}', "the verdict has no reason"),
         ('{"label": "supported", "label": "contradicted", "reason": "r"}', "the verdict has a key twice"),
         ('{"label": "supported", "reason": "r", "score": 1.2}', "the verdict's score is no number in [0, 1]"),
@@ -101,6 +103,51 @@ def test_the_judges_own_score_stands_where_it_gives_one() -> None:
 )
 def test_what_is_no_one_verdict_is_unreadable(text: str, why: str) -> None:
     assert why in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"label": "supported"}',
+        '```json\n{"label": "supported", "reason": null}\n```',
+        ' <think>{"label": "x"}</think> {"label": "supported"} ',
+    ],
+)
+def test_a_verdict_that_is_all_of_a_reply_needs_no_reason(text: str) -> None:
+    assert parse_reply(PROMPT, text, packet=PACKET) == Parsed("supported", 1.0, "")
+
+
+def test_a_structured_verdict_needs_no_reason_either() -> None:
+    assert parse_reply(PROMPT, "", {"label": "supported"}, packet=PACKET) == Parsed("supported", 1.0, "")
+
+
+def test_a_partial_verdict_is_worth_a_half_at_most_however_sure_the_judge_is() -> None:
+    worth = [
+        parse_reply(PROMPT, f'{{"label": "partially_supported", "reason": "r", "score": {score}}}', packet=PACKET).score
+        for score in (0.2, 0.5, 0.59, 0.9, 1)
+    ]
+    assert worth == [0.2, 0.5, 0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("It is supported.", "no_json"),
+        ('{"verdict": "supported"}', "no_label"),
+        ('{"label": null, "reason": "r"}', "no_label"),
+        ('{"label": "maybe", "reason": "r"}', "unknown_label"),
+        ('Well: {"label": "supported"}', "no_reason"),
+        ('{"label": "supported", "reason": "r", "score": 7}', "bad_score"),
+        ('{"label": "supported", "reason": "r", "score": 0.1}', "label_against_score"),
+        ('{"label": "supported", "label": "supported", "reason": "r"}', "key_twice"),
+        (YES + NO, "verdicts_differ"),
+        ("x" * 100_001, "too_long"),
+    ],
+)
+def test_why_a_reply_is_unreadable_is_told_in_a_word(text: str, code: str) -> None:
+    with pytest.raises(UnreadableVerdictError) as refused:
+        parse_reply(PROMPT, text, packet=PACKET)
+    assert refused.value.error_class == f"UnreadableVerdictError.{code}"
 
 
 def test_a_structured_reply_is_the_verdict_and_is_held_to_the_same() -> None:

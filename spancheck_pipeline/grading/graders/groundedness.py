@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from spancheck_pipeline.evidence.citation import source_name, strip_markers
 from spancheck_pipeline.evidence.claim import claim_spans
 from spancheck_pipeline.evidence.packet import sentence_packet, without_list_marker
-from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.evidence.text import Span
 from spancheck_pipeline.grading.abstention import abstention_of, check_patterns, detect_abstention
 from spancheck_pipeline.grading.asking import Asking, JudgedGrader, needs
@@ -23,6 +22,10 @@ from spancheck_pipeline.grading.judge import Judge, Opinion, open_code
 from spancheck_pipeline.grading.phrasebook import data_versions
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
 from spancheck_pipeline.grading.support import data_versions as support_versions
+
+MOST_SENTENCES: Final = 2_000
+"""Sentences of an answer that are read, the first ones. No system writes more to one question; a hostile one that does
+must not cost its sentences times its passages."""
 
 
 class _Sentence(NamedTuple):
@@ -43,7 +46,7 @@ class Groundedness(JudgedGrader):
     """Pass when at least ``threshold`` of what the answer asserts stands in its passages."""
 
     measurement: ClassVar[str] = "groundedness"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     name: str = "groundedness"
     threshold: float = 0.6
@@ -79,7 +82,8 @@ class Groundedness(JudgedGrader):
             return Score.not_applicable(told.kind, f"The answer is {told.kind}, so it asserts nothing.")
         passages = [(source_name(context, i), context) for i, context in enumerate(output.contexts)]
         passages = [(name, context) for name, context in passages if (context.text or "").strip()]
-        spans = self._asserting(output, hedges=told.kind in {"hedged", "partial"})
+        claims = claim_spans(output.answer)
+        spans = self._asserting(output.answer, claims[:MOST_SENTENCES], hedges=told.kind in {"hedged", "partial"})
         if not spans:
             return Score.not_applicable("nothing_asserted", "The answer asserts nothing that passages could carry.")
         if not passages:
@@ -91,9 +95,9 @@ class Groundedness(JudgedGrader):
             return Score.not_applicable("nothing_asserted", "The answer asserts nothing that passages could carry.")
         names = [name for name, _ in passages]
         findings = tuple(self._finding(i, sentence, names) for i, sentence in enumerate(found))
-        return self._sum_up(found, findings)
+        return self._sum_up(found, findings, n_unread=max(0, len(claims) - MOST_SENTENCES))
 
-    def _sum_up(self, found: Sequence[_Sentence], findings: tuple[Finding, ...]) -> Score:
+    def _sum_up(self, found: Sequence[_Sentence], findings: tuple[Finding, ...], *, n_unread: int) -> Score:
         """Return the weighted mean of what the sentences have, decided under both extremes for those left open."""
         weight = sum(item.grounding.weight for item in found)
         told = sum(item.value * item.grounding.weight for item in found if item.value is not None)
@@ -103,6 +107,8 @@ class Groundedness(JudgedGrader):
         sentences = f"{n_supported} of {len(findings) - n_open} sentences are supported"
         if n_open:
             sentences += f"; {n_open} could not be measured"
+        if n_unread:
+            sentences += f"; {n_unread} after the first {MOST_SENTENCES:,} were not read"
         passed = told / weight >= self.threshold
         could_pass = (told + open_weight) / weight >= self.threshold
         # An answer without an unsupported sentence is no hallucination; nobody knows that while one is open.
@@ -115,13 +121,11 @@ class Groundedness(JudgedGrader):
         code = "ok" if passed else "below_threshold"
         return Score.judged(passed, value, reason=reason, reason_code=code, findings=findings)
 
-    def _asserting(self, output: Output, *, hedges: bool) -> tuple[Span, ...]:
+    def _asserting(self, answer: str, spans: tuple[Span, ...], *, hedges: bool) -> tuple[Span, ...]:
         """Return the sentences that assert; the declining part of a hedge is none."""
-        spans = claim_spans(output.answer)
         if not hedges:
             return spans
         declines = {"abstained", "refused"}
-        answer = output.answer
         return tuple(
             span
             for span in spans

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output
 from spancheck_pipeline.grading.evaluate import grade_row
 from spancheck_pipeline.grading.grader import spec_of
-from spancheck_pipeline.grading.graders.groundedness import Groundedness
+from spancheck_pipeline.grading.graders.groundedness import MOST_SENTENCES, Groundedness
 from spancheck_pipeline.grading.score import Outcome, Score
 
 LEASE = "Either party may end the lease with 30 days written notice. The deposit is 2,000 euros."
@@ -119,3 +120,44 @@ def test_other_scripts_are_not_passed_unread() -> None:
 def test_impossible_settings_are_refused(settings: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         Groundedness(**settings)  # type: ignore[arg-type]  # the point of the test
+
+
+def test_an_answer_without_end_is_read_as_far_as_its_two_thousandth_sentence_and_the_reason_says_so() -> None:
+    invented = "The moon is made of green cheese."
+    told = "The deposit is 2,000 euros. " * MOST_SENTENCES
+    score = graded(f"{invented} {told}", LEASE)
+    assert (len(score.findings), score.findings[0].outcome) == (MOST_SENTENCES, Outcome.FAIL)
+    assert score.reason.endswith("1999 of 2000 sentences are supported; 1 after the first 2,000 were not read.")
+    assert "not read" not in graded(told, LEASE).reason
+
+
+def repeated(unit: str, length: int) -> str:
+    return (unit * (length // len(unit) + 1))[:length]
+
+
+@pytest.mark.parametrize("unit", ["The notice is 31 days. ", "1 May 2020. ", "30 31 ", "a. ", "[1] ", "合"])
+def test_time_grows_in_proportion_to_the_answer(unit: str) -> None:
+    def seconds(length: int) -> float:
+        answer = repeated(unit, length)
+        start = time.process_time()
+        graded(answer, LEASE)
+        return time.process_time() - start
+
+    seconds(100)
+    # 100 times the text may take at most 100 times as long, with a generous factor of 3 for noise and caches.
+    assert seconds(1_000_000) < 300 * max(seconds(10_000), 0.004)
+
+
+@pytest.mark.parametrize("unit", ["The notice is 30 days. ", "no not never ", "30 31 ", "a. ", "合"])
+def test_time_grows_in_proportion_to_the_passages_however_many_sentences_ask(unit: str) -> None:
+    answer = " ".join(f"Unit {i} of Alice Smith does not pay {i} euros on {i} May 2020." for i in range(1, 9))
+
+    def seconds(length: int) -> float:
+        passage = repeated(unit, length)
+        start = time.process_time()
+        graded(answer, passage)
+        return time.process_time() - start
+
+    seconds(100)
+    # As above. A passage that is read again for each of the eight sentences takes 800 times as long.
+    assert seconds(1_000_000) < 300 * max(seconds(10_000), 0.004)

@@ -141,7 +141,8 @@ def test_markers_are_judged_too() -> None:
 
 
 def test_another_threshold_scores_again_from_the_same_verdicts() -> None:
-    lenient = graded(SUPPORT, PARAPHRASE, always("partially_supported"))
+    half = CitationAccuracy(support=replace(JUDGES["entailment"], threshold=0.5))
+    lenient = graded(half, PARAPHRASE, always("partially_supported"))
     strict = CitationAccuracy(support=replace(JUDGES["entailment"], threshold=0.9))
     assert lenient.outcome is Outcome.PASS
     assert asked(strict, PARAPHRASE) == asked(SUPPORT, PARAPHRASE)
