@@ -9,10 +9,13 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
+import pyarrow.parquet as pq
 import pytest
 from scenario import Project
 
 from spancheck_pipeline.cli.main import main
+from spancheck_pipeline.definitions import build
 from spancheck_pipeline.evidence.run import Manifest
 from spancheck_pipeline.storage.store import Night, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, JUDGE_VERDICTS, SCORES, TABLES
@@ -67,6 +70,7 @@ def case(number: int) -> dict[str, Any]:
             {"id": "judged", "type": "faithful", "target": {"statement": f"{WORD} 30 statement"}},
         ],
     }  # fmt: skip
+
 
 JUDGE = f"""
     import logging
@@ -161,6 +165,69 @@ def test_no_text_of_a_case_an_answer_or_a_criterion_stands_in_any_summary(projec
         if table is not SCORES:
             assert WORD in json.dumps(list(file.rows()), default=str)
         assert WORD not in json.dumps({k: str(v) for k, v in file.metadata.items()}), table.name
+
+
+PARROT = f"""
+    import json, os, sys
+
+    said = os.environ["JUDGE_KEY"] + " {WORD} 33 said of " + sys.stdin.read()
+    print(json.dumps({{"label": "supported", "reason": said}}))
+"""
+
+
+def told(folder: Path) -> str:
+    """Return everything that the files of a folder hold, those of tables and databases included."""
+    texts = []
+    for path in folder.rglob("*"):
+        if path.suffix == ".parquet":
+            table = pq.read_table(path, partitioning=None)
+            texts.append(f"{table.to_pylist()} {table.schema.metadata}")
+        elif path.suffix == ".db":
+            texts.extend(sqlite3.connect(path).iterdump())
+        elif path.is_file():
+            texts.append(path.read_bytes().decode("utf-8", "replace"))
+    return "\n".join(texts)
+
+
+def test_calibrating_leaves_no_text_in_dagster_and_nowhere_a_key_that_a_reply_repeats(project, capfd):
+    datasets = project.suite_folder.parent
+    (datasets / "program.py").write_text(textwrap.dedent(PARROT))
+    (datasets / "gold").mkdir()
+    rows = [
+        {
+            "id": f"g{i}",
+            "claim": f"{WORD} 34 claim {i}",
+            "evidence": f"{WORD} 35 evidence",
+            "label": i % 2,
+            "group": "g",
+        }
+        for i in range(4)
+    ]
+    (datasets / "gold" / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (datasets / "gold" / "mine.yaml").write_text(f"contract: 1\npolicy: {WORD} 36 policy\n")
+    home = Path(project.folder) / "dagster_home"
+    home.mkdir()
+    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    definitions = build(project.environment)
+
+    with dg.DagsterInstance.get() as instance:
+        result = dg.materialize(
+            [definitions.get_assets_def("calibration")],
+            partition_key="program",
+            resources=definitions.resources,
+            instance=instance,
+        )
+
+    (event,) = result.asset_materializations_for_node("calibration")
+    assert event.metadata["n_measured"].value == 4
+    assert WORD not in str(event.metadata)
+    shown = capfd.readouterr()
+    assert WORD not in shown.out + shown.err + told(home)
+    store = Path(project.storage)
+    assert WORD not in told(store / "calibration")
+    # The reply is kept with its verdict, and the key is not.
+    assert f"*** {WORD} 33 said of" in told(store)
+    assert SECRET not in told(Path(project.folder)) + shown.out + shown.err
 
 
 def test_a_manifest_keeps_names_and_no_text_that_a_target_gives_for_one(project):

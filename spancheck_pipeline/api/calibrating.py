@@ -26,11 +26,11 @@ from spancheck_pipeline.evidence.run import CapturedRow, Output
 from spancheck_pipeline.evidence.verdict import VerdictBook
 from spancheck_pipeline.grading.grader import Evidence, Grader, spec_of
 from spancheck_pipeline.grading.graders import citation_accuracy, groundedness
-from spancheck_pipeline.grading.judge import Judge
+from spancheck_pipeline.grading.judge import DEFAULT_THRESHOLD, Judge
 from spancheck_pipeline.grading.judge_provider import Provider, answered, judge_of_provider
 from spancheck_pipeline.grading.score import Outcome
 from spancheck_pipeline.grading.support import check_support
-from spancheck_pipeline.storage.calibrations import keep_calibration
+from spancheck_pipeline.storage.calibrations import calibrated_on, keep_calibration
 from spancheck_pipeline.storage.gold_files import gold_of_rows, read_gold
 from spancheck_pipeline.storage.judges_file import DeclaredJudges
 from spancheck_pipeline.storage.store import Published, Store
@@ -54,7 +54,7 @@ class CalibratedSubject:
 
 def calibrated_names(declared: DeclaredJudges) -> tuple[str, ...]:
     """Return everything that can be calibrated: the declared judges, then the deterministic graders."""
-    return (*declared.judges, *(name for name in GRADERS if name not in declared.judges))
+    return (*declared.judges, *GRADERS)
 
 
 def calibrate_subject(
@@ -67,17 +67,22 @@ def calibrate_subject(
     load_judge: LoadJudge | None = None,
     contain: Contain | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    replace: bool = False,
     now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
 ) -> CalibratedSubject:
     """Measure a judge, a panel or a deterministic grader against a gold set, and keep the calibration.
 
-    Only verdicts that nobody has asked for are asked for. A failed one is counted, and asked for again next time.
+    Only verdicts that nobody has asked for are asked for. A failed one is counted, and asked for again next time. A
+    calibration takes the place of one on the same gold set; with ``replace`` also of one on another of its domain.
 
     Raises:
-        UsageError: for a name that nothing has, or a gold set whose items lack what the judge is asked about.
+        UsageError: for a name that nothing has, a gold set whose items lack what the judge is asked about, or one whose
+            domain has a calibration on another gold set.
         TargetError: when a judge cannot be loaded.
     """
     judged = None
+    if not replace and name in calibrated_names(declared):
+        _check_place(store, name, gold)
     if name in declared.judges:
         judge = declared.judges[name]
         _check_items(judge, gold)
@@ -100,6 +105,16 @@ def calibrate_subject(
         raise UsageError(f"there is no judge {name[:80]!r} to calibrate; {nearest(name, calibrated_names(declared))}")
     published = keep_calibration(store, gold, answers, document, made_at=now().isoformat(), made_by=by)
     return CalibratedSubject(document=document, published=published, judged=judged)
+
+
+def _check_place(store: Store, name: str, gold: GoldSet) -> None:
+    other = calibrated_on(store, name, gold.domain)
+    if other is not None and other != gold.name:
+        raise UsageError(
+            f"{name} has a calibration for the domain {gold.domain} on the gold set {other[:80]!r}, and this one is "
+            f"{gold.name[:80]!r}: give it a domain of its own, join the two files, or replace it (--replace; in "
+            "Dagster the run config replace: true)"
+        )
 
 
 def _check_items(judge: Judge, gold: GoldSet) -> None:
@@ -162,7 +177,7 @@ def calibrate_judge(
     gold: GoldSet | str | os.PathLike[str] | Iterable[Mapping[str, Any]],
     provider: Provider | None = None,
     prompt_version: str = "entailment_v1",
-    threshold: float = 0.5,
+    threshold: float = DEFAULT_THRESHOLD,
     model: str | None = None,
 ) -> dict[str, Any]:
     """Return how far a judge agrees with people on labelled claims: agreement, confusion, every figure, every item.

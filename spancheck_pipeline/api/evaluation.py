@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,16 @@ from pydantic import ValidationError
 
 from spancheck_pipeline.api.capturing import new_run_id
 from spancheck_pipeline.api.manifest import manifest_of
+from spancheck_pipeline.api.provided import provided_verdicts
 from spancheck_pipeline.api.run import CaseResult, Run, distinct, grade_cases
 from spancheck_pipeline.capture.engine import run_capture
 from spancheck_pipeline.clients.target import load_callable
 from spancheck_pipeline.decision.suite import Suite, Target
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.evidence.case import Case, dataset_digest
-from spancheck_pipeline.evidence.run import CapturedRow
-from spancheck_pipeline.evidence.verdict import VerdictBook
-from spancheck_pipeline.grading.evaluate import packets_of
-from spancheck_pipeline.grading.grader import Evidence, Grader, as_grader, spec_of
+from spancheck_pipeline.evidence.verdict import NO_VERDICTS
+from spancheck_pipeline.grading.grader import as_grader, spec_of
 from spancheck_pipeline.grading.graders import default_graders
-from spancheck_pipeline.grading.graders.llm_judge import ProvidedJudge
-from spancheck_pipeline.grading.judge_provider import answered
 from spancheck_pipeline.storage.case_files import read_cases
 from spancheck_pipeline.storage.journal import FileJournal, JournalHeader, MemoryJournal, questions_digest
 
@@ -98,7 +95,7 @@ def evaluate(  # noqa: PLR0917 - the earlier library's signature
         header = store.header
     by_id = {case.id: case for case in asked}
     results: list[CaseResult] = []
-    verdicts = _verdicts(by_id, rows, checked)
+    verdicts = provided_verdicts(((by_id[row.case_id], row) for row in rows), checked, NO_VERDICTS)
     for result in grade_cases(((by_id[row.case_id], row) for row in rows), checked, verdicts):
         results.append(result)
         if on_case is not None:
@@ -111,19 +108,6 @@ def evaluate(  # noqa: PLR0917 - the earlier library's signature
         graders=checked,
         verdicts=verdicts,
     )
-
-
-def _verdicts(cases: Mapping[str, Case], rows: Sequence[CapturedRow], graders: Sequence[Grader]) -> VerdictBook:
-    """Ask the judges that are functions about every output, once a packet; grading reads what they replied."""
-    book = VerdictBook()
-    for grader in graders:
-        if not isinstance(grader, ProvidedJudge):
-            continue
-        for row in rows:
-            if row.output is not None:
-                evidence = Evidence(case=cases[row.case_id], output=row.output, row=row)
-                answered(packets_of(grader, evidence), grader.provider, book=book)
-    return book
 
 
 run_eval = evaluate

@@ -22,7 +22,7 @@ from spancheck_pipeline.capture.attempts import CaptureSettings
 from spancheck_pipeline.capture.engine import Progress, run_capture
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.decision.judges import JudgeSettings
-from spancheck_pipeline.errors import LockedError, MissingDataError, UsageError
+from spancheck_pipeline.errors import LockedError, MissingDataError, TargetError, UsageError
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.packet import PACKET_VERSION, Packet
@@ -124,7 +124,8 @@ def judge_packets(
         settings = declared.settings[judge.name]
         spending = None if limit_usd is None else Spending(settings.prices, limit_usd, spent_usd=spent_usd)
         session = _Session(store, judge, settings, packets, spending)
-        made = session.run(load_judge or _loader(declared.folder), contain=contain, on_progress=on_progress, now=now)
+        load = _placed(load_judge or _loader(declared.folder), declared)
+        made = session.run(load, contain=contain, on_progress=on_progress, now=now)
         spent_usd = spending.spent_usd if spending else spent_usd
         for verdict in (*made.kept, *made.asked):
             book.add(verdict)
@@ -455,6 +456,19 @@ def _loader(folder: Path) -> LoadJudge:
         from spancheck_pipeline.clients.judge_target import load_judge_target
 
         return load_judge_target(judge, settings, folder=folder)
+
+    return load
+
+
+def _placed(load_judge: LoadJudge, declared: DeclaredJudges) -> LoadJudge:
+    """Return the same, whose errors say where the judge is declared; changed code is refused."""
+
+    def load(judge: Judge, settings: JudgeSettings) -> LoadedTarget:
+        declared.check_code(judge.name)
+        try:
+            return load_judge(judge, settings)
+        except TargetError as error:
+            raise TargetError(f"{declared.where(judge.name)}: {error}") from None
 
     return load
 

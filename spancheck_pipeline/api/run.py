@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from spancheck_pipeline import __version__
 from spancheck_pipeline.api.facts import criteria_of, row_facts_of
+from spancheck_pipeline.api.provided import provided_verdicts
 from spancheck_pipeline.decision.audit import AuditHead, AuditRecord, AuditScore, as_document, log_of
 from spancheck_pipeline.decision.audit_chain import KEY_BYTES
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, ComparisonDocument
@@ -35,7 +36,7 @@ from spancheck_pipeline.grading.attribution import attribution_of
 from spancheck_pipeline.grading.evaluate import grade_row
 from spancheck_pipeline.grading.grader import Grader, as_grader, spec_of
 from spancheck_pipeline.grading.score import Finding, GradeResult, Outcome, Score
-from spancheck_pipeline.importers.spancheck_1_0 import is_earlier_document, read_earlier_document
+from spancheck_pipeline.importers.spancheck_1_0 import MAKER, is_earlier_document, read_earlier_document
 from spancheck_pipeline.storage.audit_files import is_lines, read_lines
 
 if TYPE_CHECKING:
@@ -310,7 +311,8 @@ class Run:
     def _scorecard(self, prices: Prices) -> ScorecardDocument:
         names = list(dict.fromkeys(grade.grader for result in self.results for grade in result.grades))
         facts = {grade.grader: grade for result in self.results for grade in result.grades}
-        return build_scorecard(
+        is_earlier = any(grade.spec_digest == MAKER for grade in facts.values())
+        document = build_scorecard(
             suite=self.suite,
             run_id=self.run_id,
             date=self.manifest.date if self.manifest else None,
@@ -327,9 +329,14 @@ class Run:
                 )
                 for name in names
             ],
-            attributions=self._attributions(),
+            attributions=() if is_earlier else self._attributions(),
             judges=self.judges,
         )
+        if not is_earlier:
+            return document
+        # A document of schema 1.0 has no findings: what rests on them is not known, which is not 0.
+        headline = document.headline.model_copy(update={"hallucination": None})
+        return document.model_copy(update={"headline": headline})
 
     def _attributions(self) -> Iterator[tuple[str, str]]:
         for result in self.results:
@@ -361,7 +368,10 @@ class Run:
     # -- offline work -------------------------------------------------------------------------------------------
 
     def rescore(self, graders: Iterable[Any]) -> Run:
-        """Return a run of the same outputs under other graders. Nothing is called.
+        """Return a run of the same outputs under other graders. The system is not called.
+
+        Nor is a judge of ``judges.yaml``; one that is a function (``llm_judge(provider)``) is asked what the run does
+        not know of it.
 
         Raises:
             UsageError: for a run that was read from a redacted copy: its texts are not there.
@@ -372,8 +382,8 @@ class Run:
                 "cannot be graded again; its recorded grades stand"
             )
         checked = distinct([as_grader(item) for item in graders])
-        pairs = ((result.as_case(), result.captured()) for result in self.results)
-        results = grade_cases(pairs, checked, self.verdicts)
+        verdicts = provided_verdicts(self._pairs(), checked, self.verdicts)
+        results = grade_cases(self._pairs(), checked, verdicts)
         specs = {grader.name: spec_of(grader).as_dict() for grader in checked}
         return Run(
             results,
@@ -383,8 +393,11 @@ class Run:
             specs=specs,
             prices=self.prices,
             graders=checked,
-            verdicts=self.verdicts,
+            verdicts=verdicts,
         )
+
+    def _pairs(self) -> Iterator[tuple[Case, CapturedRow]]:
+        return ((result.as_case(), result.captured()) for result in self.results)
 
     def decide(self, settings: GateSettings, **facts: Any) -> GateDecision:
         """Return what a gate says about this run; ``facts`` are who, when and why."""

@@ -12,7 +12,7 @@ from spancheck_pipeline.cli.options import file_option, json_option, open_projec
 if TYPE_CHECKING:
     from spancheck_pipeline.api.calibrating import CalibratedSubject
     from spancheck_pipeline.decision.figures import Rate
-    from spancheck_pipeline.decision.judged_figures import CalibrationDocument
+    from spancheck_pipeline.decision.judged_figures import CalibrationDocument, People
     from spancheck_pipeline.decision.standing import Standing
     from spancheck_pipeline.evidence.gold import Sampling
 
@@ -29,6 +29,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=click.Choice(["stress", "slice"]),
     help="slice: a random slice of the suite's own judged answers. Default: as the file says, else stress.",
 )
+@click.option("--replace", is_flag=True, help="Take the place of a calibration on another gold set of the domain.")
 @json_option
 @file_option("markdown", "the figures as Markdown")
 @file_option("svg", "the reliability diagram as an SVG picture")
@@ -39,6 +40,7 @@ def calibrate(  # noqa: PLR0917 - one parameter an option
     policy: Path | None,
     domain: str | None,
     sampling: Sampling | None,
+    replace: bool,
     as_json: bool,
     markdown_file: Path | None,
     svg_file: Path | None,
@@ -75,6 +77,7 @@ def calibrate(  # noqa: PLR0917 - one parameter an option
             by=getpass.getuser(),
             contain=contained,
             on_progress=report,
+            replace=replace,
         )
     document = made.document
     stands = None
@@ -134,12 +137,22 @@ def _print(made: CalibratedSubject, stands: Standing | None) -> None:
     if document.consistency is not None:
         out.print(f"\n  asked again, the same     {_shown(document.consistency.stable)}")
     if document.people is not None:
-        out.print(f"\n  two people agree          {document.people.agreement:.1%} over {document.people.n_items} items")
+        _print_people(document.people)
     if stands is not None:
         out.print(
             f"\n[bold]{stands.trust.replace('_', ' ')}[/bold] by the default policy: {escape(safe(stands.reason))}"
         )
     out.print(f"\nkept: {escape(safe(made.published.path))} (revision {made.published.revision})")
+
+
+def _print_people(people: People) -> None:
+    from spancheck_pipeline.cli.show import console
+
+    out = console()
+    out.print(f"\n  {'two people agree':<24} {people.agreement:.1%} over {people.n_items} items")
+    if people.balanced_accuracy is not None:
+        kappa = "" if people.kappa is None else f", kappa {people.kappa:.3f}"
+        out.print(f"  {'one against the others':<24} {people.balanced_accuracy:.1%} balanced accuracy{kappa} (ceiling)")
 
 
 def _described(document: CalibrationDocument) -> str:

@@ -14,6 +14,7 @@ from spancheck_pipeline.clients.judge_calls import model_of, word_of
 from spancheck_pipeline.clients.judge_client import Ask, Reply
 from spancheck_pipeline.clients.judge_errors import InvalidReplyError
 from spancheck_pipeline.clients.judge_http import Endpoint, count_of, dict_of, key_of
+from spancheck_pipeline.clients.judge_secret import Secret
 from spancheck_pipeline.evidence.run import Usage
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ class AnthropicJudge:
     abandoned = 0
 
     def __init__(self, settings: AnthropicClient, *, model: str, temperature: float | None = None) -> None:
-        headers = {"x-api-key": key_of(settings.key_env), "anthropic-version": API_VERSION}
+        key = key_of(settings.key_env)
+        self.secret = Secret(key)
+        headers = {"x-api-key": key, "anthropic-version": API_VERSION}
         self._endpoint = Endpoint(settings.base_url, "/v1/messages", headers)
         self._fixed: dict[str, Any] = {"model": model}
         if temperature is not None:

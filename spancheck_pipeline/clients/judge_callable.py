@@ -15,6 +15,7 @@ from spancheck_pipeline.clients.call_errors import CallError
 from spancheck_pipeline.clients.judge_calls import model_of, word_of
 from spancheck_pipeline.clients.judge_client import Ask, Reply
 from spancheck_pipeline.clients.judge_errors import InvalidReplyError, JudgeRaisedError
+from spancheck_pipeline.clients.judge_secret import NO_SECRET
 from spancheck_pipeline.clients.threads import DaemonLoop, DaemonWorkers
 from spancheck_pipeline.errors import TargetError
 from spancheck_pipeline.evidence.run import Usage
@@ -29,6 +30,9 @@ _VERDICT: Final = ("label", "score", "reason")
 
 class CallableJudge:
     """Asks a Python callable. A sync one runs in daemon threads, an async one in an event loop of its own."""
+
+    secret = NO_SECRET
+    """A function's keys are its own: nobody else knows them."""
 
     def __init__(self, fn: Callable[..., Any], *, named: str) -> None:
         self._fn = fn

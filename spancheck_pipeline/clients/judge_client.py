@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from spancheck_pipeline.clients.judge_secret import Secret
     from spancheck_pipeline.decision.judges import JudgeSettings
     from spancheck_pipeline.evidence.packet import Packet
 
@@ -61,6 +62,10 @@ class JudgeClient(Protocol):
     @property
     def abandoned(self) -> int:
         """Timed-out calls that cannot be stopped and are still running."""
+
+    @property
+    def secret(self) -> Secret:
+        """The key that it asks with, which must not be kept where a reply repeats it."""
 
     async def ask(self, ask: Ask) -> Reply:
         """Ask once. Any exception means that this attempt failed (``call_errors.failure_of``)."""

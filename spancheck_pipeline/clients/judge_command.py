@@ -22,7 +22,9 @@ from spancheck_pipeline.clients.judge_client import MAX_REPLY_BYTES, Ask, Reply
 from spancheck_pipeline.clients.judge_envelope import claude_reply, text_reply
 from spancheck_pipeline.clients.judge_errors import InvalidReplyError, NoReplyError
 from spancheck_pipeline.clients.judge_http import key_of
+from spancheck_pipeline.clients.judge_secret import Secret
 from spancheck_pipeline.clients.process import Ended, converse
+from spancheck_pipeline.decision.judges import PLACEHOLDERS
 from spancheck_pipeline.errors import TargetError
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ DROPPED: Final = ("KEY", "TOKEN", "SECRET", "AUTH", "CREDENTIAL", "ANTHROPIC", "
 DRAIN_S: Final = 1.0
 """Time that what a program leaves running has to close its output before it is ended."""
 
-_PLACEHOLDER: Final = re.compile(r"\{(system|model|schema|temperature|max_tokens|folder)\}")
+_PLACEHOLDER: Final = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
 
 
 class CommandJudge:
@@ -55,9 +57,10 @@ class CommandJudge:
         for name, value in (("model", model), ("temperature", temperature)):
             if value is not None:
                 self._fixed[name] = str(value)
-        _check(settings.argv, self._fixed)
+        _check(settings.argv)
         self._program = _program(settings.argv[0].replace("{folder}", self._fixed["folder"]))
         self._environ = environment_of(os.environ, key_env=settings.key_env)
+        self.secret = Secret(self._environ[settings.key_env] if settings.key_env else None)
         self._folder: Path | None = None
 
     async def ask(self, ask: Ask) -> Reply:
@@ -134,22 +137,12 @@ def environment_of(environ: Mapping[str, str], *, key_env: str | None) -> dict[s
     return passed if key_env is None else {**passed, key_env: key_of(key_env)}
 
 
-def _check(argv: tuple[str, ...], fixed: Mapping[str, str]) -> None:
-    """Refuse arguments that leave out what the judge is said to be, or that cannot be filled.
+def _check(argv: tuple[str, ...]) -> None:
+    """Refuse files that the program would not find. That all placeholders can be filled is checked with the settings.
 
     Raises:
         TargetError: saying which, and the fix.
     """
-    named = {name for argument in argv for name in _PLACEHOLDER.findall(argument)}
-    if "system" not in named:
-        raise TargetError(
-            "command.argv has no {system}: the prompt's instructions need a place of their own, "
-            "for example --system-prompt {system}"
-        )
-    for name in ("model", "temperature"):
-        if (name in named) != (name in fixed):
-            fix = f"set {name} for the judge" if name in named else f"give it its place in argv, as {{{name}}}"
-            raise TargetError(f"command.argv and the judge's {name} do not fit: {fix}, or leave out both")
     for argument in argv[1:]:
         if not Path(argument).is_absolute() and _is_file(argument):
             raise TargetError(

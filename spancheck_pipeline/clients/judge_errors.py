@@ -74,8 +74,14 @@ class RefusedVerdictError(NoVerdictError):
 class UnreadableVerdictError(NoVerdictError):
     """The reply holds no verdict, or no one verdict."""
 
-    def __init__(self, why: str, *, n_bytes: int) -> None:
+    def __init__(self, why: str, code: str, *, n_bytes: int) -> None:
+        self.code = code
         super().__init__(f"{why} ({n_bytes} bytes)")
+
+    @property
+    def error_class(self) -> str:
+        """The class with why in a word: what one counts by."""
+        return f"{type(self).__name__}.{self.code}"
 
 
 def _n_bytes(text: str) -> int:

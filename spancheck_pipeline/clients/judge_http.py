@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_TOKENS: Final = 2**53
 _BAD_GATEWAY: Final = 502
+_USUAL_NAME: Final = re.compile(r"(?=.{1,40}\Z)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 _ERROR_CODES: Final = frozenset(
     {
@@ -117,12 +119,14 @@ def key_of(name: str) -> str:
         TargetError: naming the variable when it is not set, or holds what a header cannot; never its value.
     """
     value = os.environ.get(name, "").strip()
+    # A key that was written in the place of its name may look like a name too.
+    told = name if _USUAL_NAME.fullmatch(name) else "the variable that it names"
     if not value:
         raise TargetError(
-            f"key_env: {name} is not in the environment; set it, or write it into the .env file of the working folder"
+            f"key_env: {told} is not in the environment; set it, or write it into the .env file of the working folder"
         )
     if not HEADER_VALUE.fullmatch(value):
-        raise TargetError(f"key_env: {name} holds a character that HTTP headers cannot carry")
+        raise TargetError(f"key_env: {told} holds a character that HTTP headers cannot carry")
     return value
 
 

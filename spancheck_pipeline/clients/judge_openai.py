@@ -14,6 +14,7 @@ from spancheck_pipeline.clients.judge_calls import model_of, word_of
 from spancheck_pipeline.clients.judge_client import Ask, Reply
 from spancheck_pipeline.clients.judge_errors import InvalidReplyError
 from spancheck_pipeline.clients.judge_http import Endpoint, count_of, dict_of, key_of
+from spancheck_pipeline.clients.judge_secret import Secret
 from spancheck_pipeline.evidence.run import Usage
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ class OpenAiJudge:
     abandoned = 0
 
     def __init__(self, settings: OpenAiClient, *, model: str, temperature: float | None = None) -> None:
-        headers = {} if settings.key_env is None else {"Authorization": f"Bearer {key_of(settings.key_env)}"}
+        key = None if settings.key_env is None else key_of(settings.key_env)
+        self.secret = Secret(key)
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._endpoint = Endpoint(settings.base_url, "/chat/completions", headers)
         self._structured = settings.structured
         self._fixed: dict[str, Any] = {"model": model}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from spancheck_pipeline.clients.judge_client import Ask, Reply
+from spancheck_pipeline.clients.judge_secret import NO_SECRET
 from spancheck_pipeline.evidence.run import Usage
 from spancheck_pipeline.grading.judge_stub import STUB_MODEL, stub_opinion
 
@@ -16,6 +17,7 @@ class StubJudge:
     """Answers at once, offline, and the same every time."""
 
     abandoned = 0
+    secret = NO_SECRET
 
     async def ask(self, ask: Ask) -> Reply:
         """Return what the word checks say of the packet.

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spancheck_pipeline.clients.call_errors import OutputTooLargeError, failure_of
-from spancheck_pipeline.clients.judge_calls import CallRecord, CallSink
+from spancheck_pipeline.clients.judge_calls import UNREPORTED, CallRecord, CallSink
 from spancheck_pipeline.clients.judge_client import MAX_REPLY_BYTES, Ask, JudgeClient, Reply, load_judge_client
 from spancheck_pipeline.clients.judge_errors import (
     NoVerdictError,
@@ -33,6 +33,7 @@ from spancheck_pipeline.grading.judge import Judge, Parsed, Prompt, parse_reply,
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from spancheck_pipeline.clients.judge_secret import Secret
     from spancheck_pipeline.decision.judges import JudgeSettings
     from spancheck_pipeline.evidence.case import Case
 
@@ -136,7 +137,7 @@ class JudgeTarget:
         begun = time.monotonic()
         reply: Reply | None = None
         try:
-            reply = await self._client.ask(ask)
+            reply = _without(self._client.secret, await self._client.ask(ask))
             parsed = self._read(reply, ask, call.packet)
         except BaseException as error:
             self._record(ask, call, begun, reply, error)
@@ -155,7 +156,7 @@ class JudgeTarget:
         try:
             return parse_reply(self._prompt, reply.text, reply.structured, packet=packet)
         except judge_reply.UnreadableVerdictError as error:
-            raise UnreadableVerdictError(str(error), n_bytes=size) from None
+            raise UnreadableVerdictError(str(error), error.code, n_bytes=size) from None
 
     def _record(self, ask: Ask, call: _Call, begun: float, reply: Reply | None, error: BaseException | None) -> None:
         key = (call.packet.digest, call.repeat)
@@ -202,6 +203,23 @@ class _Call(NamedTuple):
     repeat: int
     begun: float
     """Monotonic seconds."""
+
+
+def _without(secret: Secret, reply: Reply) -> Reply:
+    """Return a reply in which the key that it was asked with is masked, wherever it repeats it."""
+    structured = reply.structured
+    if structured is not None:
+        structured = {
+            secret.masked(name): secret.masked(value) if isinstance(value, str) else value
+            for name, value in structured.items()
+        }
+    return replace(
+        reply,
+        text=secret.masked(reply.text),
+        structured=structured,
+        finish_reason=UNREPORTED if secret.is_in(reply.finish_reason) else reply.finish_reason,
+        served_model=None if secret.is_in(reply.served_model) else reply.served_model,
+    )
 
 
 def packet_of(value: Any) -> Packet:

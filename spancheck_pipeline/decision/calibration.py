@@ -88,7 +88,7 @@ def calibrate(
         graded=_graded(gold, measured, subject.threshold, seed) if measured else None,
         by_stratum={name: _stratum(gold, name, measured, missing) for name in strata},
         consistency=_consistency(gold, items, answers),
-        people=_people(items),
+        people=_people(items, gold.tied),
     )
 
 
@@ -277,8 +277,9 @@ def _consistency(gold: GoldSet, items: Sequence[GoldItem], answers: Mapping[str,
     return Consistency(n_items=len(asked_again), stable=_rate(asked_again, is_clustered=gold.has_groups))
 
 
-def _people(items: Sequence[GoldItem]) -> People | None:
-    found = stats.concord([item.labellers for item in items])
+def _people(items: Sequence[GoldItem], tied: Sequence[Sequence[bool]]) -> People | None:
+    # Without the ties, which have no label, two people would agree on everything by construction.
+    found = stats.concord([*(item.labellers for item in items), *tied])
     if found is None:
         return None
     kappa = stats.kappa(found.against_others)

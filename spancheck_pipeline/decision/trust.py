@@ -124,7 +124,7 @@ def _differences(theirs: Subject, ours: Subject) -> Iterator[str]:
         found.append("text of its prompt")
     if theirs.members != ours.members:
         found.append("panel")
-    yield from found or ["temperature"]
+    yield from found or ["temperature, address, program, function or version of it"]
 
 
 def _foreign_models(doc: CalibrationDocument, served_models: Mapping[str, Collection[str]]) -> set[str]:

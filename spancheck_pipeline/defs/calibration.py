@@ -20,6 +20,7 @@ from spancheck_pipeline.defs.guard import guarded
 from spancheck_pipeline.defs.resources import IO_MANAGER_KEY, StoreResource, resource_key, takes_store
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest
+from spancheck_pipeline.evidence.gold import GoldSet
 from spancheck_pipeline.report.calibration_markdown import calibration_markdown
 from spancheck_pipeline.report.calibration_plots import confusion_svg, reliability_svg
 from spancheck_pipeline.storage.gold_files import GOLD_FOLDER, gold_files, read_gold
@@ -32,6 +33,8 @@ class CalibrationConfig(dg.Config):
 
     gold: list[str] | None = None
     """Names of gold sets (files without their ending); none: all of ``datasets/gold``."""
+    replace: bool = False
+    """Whether a calibration on another gold set of the same domain may be replaced."""
 
 
 def calibration_key(namespace: str | None) -> dg.AssetKey:
@@ -70,10 +73,10 @@ def calibration_asset(
         def measured() -> list[CalibratedSubject]:
             return [
                 calibrate_subject(
-                    store, declared, context.partition_key, read_gold(path), by=getpass.getuser(),
-                    contain=contained, now=lambda: now,
+                    store, declared, context.partition_key, gold, by=getpass.getuser(),
+                    contain=contained, replace=config.replace, now=lambda: now,
                 )
-                for path in _chosen(environment.datasets, config.gold)
+                for gold in _read(_chosen(environment.datasets, config.gold))
             ]  # fmt: skip
 
         made = guarded(measured, is_debug=is_debug)
@@ -101,6 +104,25 @@ def _chosen(datasets: Path, names: list[str] | None) -> list[Path]:
     if unknown := [name for name in names or () if name not in found]:
         raise UsageError(f"there is no gold set {unknown[0][:80]!r}; there are: {', '.join(found)}")
     return [found[name] for name in names or found]
+
+
+def _read(paths: list[Path]) -> list[GoldSet]:
+    """Return gold sets, each of a domain of its own: of two of one domain the second would replace the first.
+
+    Raises:
+        UsageError: naming both files.
+    """
+    first: dict[str, Path] = {}
+    sets = []
+    for path in paths:
+        gold = read_gold(path)
+        if (other := first.setdefault(gold.domain, path)) != path:
+            raise UsageError(
+                f"{other} and {path} are both of the domain {gold.domain}, which has one calibration: give one another "
+                "domain (in the .yaml beside it), join the two, or choose one (config: gold)"
+            )
+        sets.append(gold)
+    return sets
 
 
 def _shown(made: list[CalibratedSubject]) -> Iterator[tuple[str, Any]]:

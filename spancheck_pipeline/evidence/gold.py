@@ -68,11 +68,14 @@ class GoldSet(BaseModel):
     policy: str = ""
     """How people were told to label. It is part of the digest: other rules make other labels."""
     items: tuple[GoldItem, ...]
+    tied: tuple[tuple[bool, ...], ...] = ()
+    """What people said of items on which they were evenly divided: these have no label and are no items, and how far
+    people agree must count them."""
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything but the file's name."""
-        return digest(self.model_dump(mode="json", exclude={"name"}))
+        return digest(self.model_dump(mode="json", exclude={"name"} if self.tied else {"name", "tied"}))
 
     @property
     def has_groups(self) -> bool:

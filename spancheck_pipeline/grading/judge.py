@@ -33,6 +33,10 @@ MISSING: Final = "missing_verdict"
 FAILED: Final = "judge_failed"
 TOO_LONG: Final = "too_long_to_judge"
 
+DEFAULT_THRESHOLD: Final = 0.6
+"""Smallest score that counts as supported, wherever nobody says another. Above a half verdict (0.5), so that what is
+partly supported is not supported, and below two yes of three repeats (0.67)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Opinion:
@@ -78,8 +82,8 @@ class Judge:
     """Left empty: the shipped prompt's."""
     temperature: float | None = None
     """None: the provider's default."""
-    threshold: float = 0.5
-    """Smallest score that counts as supported, in [0, 1]."""
+    threshold: float = DEFAULT_THRESHOLD
+    """Smallest score that counts as supported, in (0, 1]. Of a panel each member's own counts."""
     runs: int = 1
     """How often each packet is asked."""
     members: tuple[Judge, ...] = ()
@@ -91,8 +95,8 @@ class Judge:
             raise ValueError(f"the members of panel {self.name} ask about different things: {', '.join(sorted(kinds))}")
         if any(member.members for member in self.members):
             raise ValueError(f"panel {self.name} has a panel among its members")
-        if not 0 <= self.threshold <= 1:
-            raise ValueError(f"threshold must be in [0, 1], not {self.threshold}")
+        if not 0 < self.threshold <= 1:
+            raise ValueError(f"threshold must be above 0 and at most 1, not {self.threshold}")
         if self.runs < 1:
             raise ValueError(f"runs must be at least 1, not {self.runs}")
         if not self.prompt_digest and not self.members:
@@ -250,7 +254,8 @@ REPLY_SCHEMAS: Final[Mapping[str, Mapping[str, object]]] = {name: schema_of(prom
 """Prompt → JSON Schema of the reply that it asks for."""
 
 __all__ = [
-    "FAILED", "LABEL_SCORES", "MISSING", "OK", "PROMPTS", "REPLY_SCHEMAS", "TOO_LONG", "Judge", "Opinion", "Parsed",
+    "DEFAULT_THRESHOLD", "FAILED", "LABEL_SCORES", "MISSING", "OK", "PROMPTS", "REPLY_SCHEMAS", "TOO_LONG", "Judge",
+    "Opinion", "Parsed",
     "Prompt", "Rendered", "UnreadableVerdictError", "load_prompt", "nonce_of", "not_asked", "open_code", "parse_reply",
     "prompt_named", "render", "schema_of",
 ]  # fmt: skip

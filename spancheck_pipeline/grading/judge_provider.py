@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypedDict
 
+from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.evidence.packet import Packet, entailment_packet
 from spancheck_pipeline.evidence.verdict import Verdict, VerdictBook
-from spancheck_pipeline.grading.judge import Judge, nonce_of, parse_reply, prompt_named, render
-from spancheck_pipeline.grading.judge_reply import Parsed
+from spancheck_pipeline.grading.judge import DEFAULT_THRESHOLD, Judge, nonce_of, parse_reply, prompt_named, render
+from spancheck_pipeline.grading.judge_reply import Parsed, UnreadableVerdictError
 from spancheck_pipeline.grading.judge_stub import STUB_MODEL, stub_opinion
 
 Provider = Callable[[str], str]
@@ -59,13 +60,17 @@ def judge_entailment(
 def judge_support(
     provider: Provider | None = None,
     prompt_version: str = "entailment_v1",
-    threshold: float = 0.5,
+    threshold: float = DEFAULT_THRESHOLD,
     model: str | None = None,
 ) -> Callable[[str, str], tuple[bool | None, float | None]]:
     """Return a ``support_fn`` for ``citation_accuracy`` and ``verify_citation`` that asks a judge about each citation.
 
     It is called while grading, so that its verdicts are nowhere recorded: in a suite use ``support: judge:NAME``.
+
+    Raises:
+        UsageError: for a provider that cannot be called, a prompt that there is not, or a threshold out of (0, 1].
     """
+    judge_of_provider("judge_support", provider, prompt_version, model, threshold)
 
     def support_fn(claim: str, span: str) -> tuple[bool | None, float | None]:
         said = judge_entailment(claim, span, provider, prompt_version, model)
@@ -75,13 +80,27 @@ def judge_support(
 
 
 def judge_of_provider(
-    name: str, provider: Provider | None, prompt_version: str, model: str | None, threshold: float = 0.5
+    name: str,
+    provider: Provider | None,
+    prompt_version: str,
+    model: str | None,
+    threshold: float = DEFAULT_THRESHOLD,
 ) -> Judge:
-    """Return a provider as a judge; without one, the stub."""
-    if provider is None:
-        return Judge(name=name, client="stub", model=model or STUB_MODEL, prompt=prompt_version, threshold=threshold)
-    called = model or str(getattr(provider, "model", "unknown"))
-    return Judge(name=name, client="provider", model=called, prompt=prompt_version, threshold=threshold)
+    """Return a provider as a judge; without one, the stub.
+
+    Raises:
+        UsageError: for a provider that cannot be called, a prompt that there is not, or a threshold out of (0, 1].
+    """
+    if provider is not None and not callable(provider):
+        raise UsageError(
+            f"a provider is a function of the question that returns the reply, not of type {type(provider).__name__}; "
+            "a judge of judges.yaml is named in a suite"
+        )
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+        raise UsageError("the threshold of a judge is a number above 0 and at most 1")
+    client = "stub" if provider is None else "provider"
+    called = model or (STUB_MODEL if provider is None else str(getattr(provider, "model", "unknown")))
+    return Judge(name=name, client=client, model=called, prompt=prompt_version, threshold=threshold)
 
 
 def ask_provider(judge: Judge, packet: Packet, provider: Provider | None, *, repeat: int = 0) -> Verdict:
@@ -89,7 +108,8 @@ def ask_provider(judge: Judge, packet: Packet, provider: Provider | None, *, rep
     try:
         said = stub_opinion(packet) if provider is None else _said(judge, packet, provider)
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything; it is one call, captured
-        return _verdict(judge, packet, repeat, None, type(error).__name__)
+        told = error.error_class if isinstance(error, UnreadableVerdictError) else type(error).__name__
+        return _verdict(judge, packet, repeat, None, told)
     return _verdict(judge, packet, repeat, said, None)
 
 

@@ -27,8 +27,23 @@ _MOST_VERDICTS: Final = 50
 _REASON_CHARS: Final = 2_000
 
 
+_HALF: Final = 0.5
+"""The middle between no and yes; what a partial verdict is worth at most."""
+
+
 class UnreadableVerdictError(ValueError):
     """A reply in which there is no one verdict. The message says why, and never what the reply says."""
+
+    def __init__(self, why: str, code: str) -> None:
+        super().__init__(why)
+        self.code = code
+        """The same in a word, for counts: ``no_json``, ``no_label``, ``unknown_label``, ``no_reason``, ``bad_score``,
+        ``label_against_score``, ``key_twice``, ``verdicts_differ``, ``only_echo``, ``too_long``."""
+
+    @property
+    def error_class(self) -> str:
+        """What is counted and recorded: the class with the code."""
+        return f"{type(self).__name__}.{self.code}"
 
 
 class Parsed(NamedTuple):
@@ -36,9 +51,9 @@ class Parsed(NamedTuple):
 
     label: str
     score: float
-    """In [0, 1]: the label's, or the judge's own where it gives one."""
+    """In [0, 1]: the label's, or the judge's own where it gives one; a partial verdict's is at most 0.5."""
     reason: str
-    """The judge's words."""
+    """The judge's words; empty where it gives none."""
 
 
 def parse_reply(prompt: Prompt, text: str, structured: Mapping[str, Any] | None = None, *, packet: Packet) -> Parsed:
@@ -46,48 +61,79 @@ def parse_reply(prompt: Prompt, text: str, structured: Mapping[str, Any] | None 
 
     A client's own structured output is the verdict. In a text, every JSON object with a ``label`` counts, be it in a
     fence, in prose or wrapped in another object; those that the packet itself holds are echoes and do not. All that are
-    left must be well formed and say the same; else nobody can tell which is the judge's.
+    left must be well formed and say the same; else nobody can tell which is the judge's. A verdict without a reason
+    counts where it is the client's own, or all that the text holds.
 
     Raises:
         UnreadableVerdictError: where there is no verdict, or no one verdict.
     """
     if structured is not None:
-        return _read(prompt, dict(structured))
+        return _read(prompt, dict(structured), may_be_bare=True)
     if len(text) > MOST_READ:
-        raise UnreadableVerdictError(f"the reply has {len(text)} characters, and at most {MOST_READ} are read")
-    found = list(islice(_verdicts(_without_thoughts(text)), _MOST_VERDICTS + 1))
+        why = f"the reply has {len(text)} characters, and at most {MOST_READ} are read"
+        raise UnreadableVerdictError(why, "too_long")
+    said_at_last = _without_thoughts(text)
+    found = list(islice(_verdicts(said_at_last), _MOST_VERDICTS + 1))
     if len(found) > _MOST_VERDICTS:
-        raise UnreadableVerdictError(f"the reply holds more than {_MOST_VERDICTS} verdicts")
+        raise UnreadableVerdictError(f"the reply holds more than {_MOST_VERDICTS} verdicts", "verdicts_differ")
     said = _not_of(packet, found)
     if not said:
-        raise UnreadableVerdictError(f"the reply of {len(text)} characters holds no verdict")
-    read = [_read(prompt, item) for item in said]
+        raise UnreadableVerdictError(
+            f"the reply of {len(text)} characters holds no verdict", _why_none(said_at_last, is_echo=bool(found))
+        )
+    may_be_bare = len(found) == 1 and _is_one_object(said_at_last)
+    read = [_read(prompt, item, may_be_bare=may_be_bare) for item in said]
     if any((one.label, one.score) != (read[-1].label, read[-1].score) for one in read):
-        raise UnreadableVerdictError(f"the reply holds {len(read)} verdicts that differ")
+        raise UnreadableVerdictError(f"the reply holds {len(read)} verdicts that differ", "verdicts_differ")
     return read[-1]
 
 
-def _read(prompt: Prompt, item: Mapping[str, Any]) -> Parsed:
+def _why_none(text: str, *, is_echo: bool) -> str:
+    """Return in a word why a text holds no verdict of the judge's own."""
+    if is_echo:
+        return "only_echo"
+    return "no_label" if any(isinstance(thing, dict) for thing in _objects(text)) else "no_json"
+
+
+def _is_one_object(text: str) -> bool:
+    """Whether a text is one JSON object and nothing else, in a fence or without one."""
+    fenced = _FENCE.fullmatch(text.strip())
+    try:
+        return isinstance(_DECODER.decode(fenced[1] if fenced else text.strip()), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+_FENCE = re.compile(r"```(?:json)?\s*(\{[^`]*\})\s*```")
+
+
+def _read(prompt: Prompt, item: Mapping[str, Any], *, may_be_bare: bool) -> Parsed:
     if _TWICE in item:
-        raise UnreadableVerdictError("the verdict has a key twice")
+        raise UnreadableVerdictError("the verdict has a key twice", "key_twice")
     label, reason, score = item.get("label"), item.get("reason"), item.get("score")
     word = re.sub(r"[\s-]+", "_", label.strip().lower()) if isinstance(label, str) else ""
     if word not in prompt.labels:
-        raise UnreadableVerdictError(f"the verdict's label is none of {', '.join(prompt.labels)}")
+        code = "unknown_label" if isinstance(label, str) else "no_label"
+        raise UnreadableVerdictError(f"the verdict's label is none of {', '.join(prompt.labels)}", code)
+    if reason is None and may_be_bare:
+        reason = ""
     if not isinstance(reason, str):
-        raise UnreadableVerdictError("the verdict has no reason")
+        raise UnreadableVerdictError("the verdict has no reason", "no_reason")
     value = prompt.scores[word] if score is None else _score(score, prompt, word)
     return Parsed(word, value, " ".join(storable(reason).split())[:_REASON_CHARS])
 
 
 def _score(score: Any, prompt: Prompt, label: str) -> float:
-    """Return a judge's own score, which must be on its label's side: it may have meant how sure it is of the label."""
+    """Return a judge's own score, which must be on its label's side: it may have meant how sure it is of the label.
+
+    So a partial verdict is worth 0.5 at most, however sure the judge is that it is one.
+    """
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-        raise UnreadableVerdictError("the verdict's score is no number in [0, 1]")
+        raise UnreadableVerdictError("the verdict's score is no number in [0, 1]", "bad_score")
     usual = prompt.scores[label]
-    if (usual == 1 and score < 0.5) or (usual == 0 and score > 0.5):  # noqa: PLR2004 - the middle between no and yes
-        raise UnreadableVerdictError("the verdict's label and its score say opposite things")
-    return float(score)
+    if (usual == 1 and score < _HALF) or (usual == 0 and score > _HALF):
+        raise UnreadableVerdictError("the verdict's label and its score say opposite things", "label_against_score")
+    return min(float(score), _HALF) if usual == _HALF else float(score)
 
 
 def _without_thoughts(text: str) -> str:
@@ -152,7 +198,7 @@ def _objects(text: str) -> Iterator[Any]:
             continue
         yield thing
     if text.find("{", at) >= 0:
-        raise UnreadableVerdictError("the text holds too many braces that open no object")
+        raise UnreadableVerdictError("the text holds too many braces that open no object", "no_json")
 
 
 _TWICE = "\0twice"

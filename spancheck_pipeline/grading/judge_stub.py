@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from spancheck_pipeline.evidence.packet import Packet
 from spancheck_pipeline.grading.grounding import ground
+from spancheck_pipeline.grading.judge import DEFAULT_THRESHOLD
 from spancheck_pipeline.grading.judge_reply import Parsed
 from spancheck_pipeline.grading.support import check_support
 
@@ -46,14 +47,14 @@ def _label(is_supported: bool, is_contradicted: bool, value: float) -> str:
 
 
 _BOUNDS = {
-    "supported": (0.5, 1.0),
-    "holds": (0.5, 1.0),
+    "supported": (DEFAULT_THRESHOLD, 1.0),
+    "holds": (DEFAULT_THRESHOLD, 1.0),
     "partially_supported": (0.0, 0.49),
     "not_supported": (0.0, 0.49),
     "contradicted": (0.0, 0.49),
     "does_not_hold": (0.0, 0.49),
 }
-"""Label → where its score may lie, so that the usual threshold of 0.5 decides as the word check does."""
+"""Label → where its score may lie, so that the usual threshold decides as the word check does."""
 
 
 def _parsed(label: str, value: float | None, reasons: tuple[str, ...]) -> Parsed:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from spancheck_pipeline.decision.calibration import GoldAnswer
 from spancheck_pipeline.decision.judged_figures import CalibrationDocument
 from spancheck_pipeline.decision.judged_rates import Calibrated
-from spancheck_pipeline.errors import CorruptFileError, MissingDataError
+from spancheck_pipeline.errors import ContractError, CorruptFileError, MissingDataError
 from spancheck_pipeline.evidence.gold import GoldSet
 from spancheck_pipeline.storage.store import JudgePlace, Published, Store, StoredFile
 from spancheck_pipeline.storage.tables import CALIBRATION, Row
@@ -59,6 +59,16 @@ def calibrations_of(store: Store, name: str) -> tuple[StoredCalibration, ...]:
     """
     domains = sorted(match[1] for path in _paths(store, name) if (match := re.search(r"/domain=([a-z0-9_]+)/", path)))
     return tuple(_read(store.open(_place(name, domain), CALIBRATION)) for domain in domains)
+
+
+def calibrated_on(store: Store, name: str, domain: str) -> str | None:
+    """Return the name of the gold set behind the standing calibration of a domain; None where none can be read."""
+    if not store.exists(_place(name, domain), CALIBRATION):
+        return None
+    try:
+        return _read(store.open(_place(name, domain), CALIBRATION)).calibrated.document.gold.name
+    except (ContractError, CorruptFileError):
+        return None
 
 
 def calibration_history(store: Store, name: str, domain: str) -> tuple[StoredFile, ...]:

@@ -78,8 +78,8 @@ class RowError(ValueError):
     """A row that its format can hold and a case cannot; the message says why, without the row's text."""
 
 
-def jsonl_rows(path: Path, report: Report) -> Iterator[Row]:
-    """Yield the objects of a JSONL file; blank lines are passed over."""
+def jsonl_rows(path: Path, report: Report, *, example: str = '{"id": "q1", "input": "…"}') -> Iterator[Row]:
+    """Yield the objects of a JSONL file; blank lines are passed over. ``example`` is how a row may look."""
     number = 0
     for line, text in _lines(path, report):
         if not text.strip():
@@ -93,7 +93,7 @@ def jsonl_rows(path: Path, report: Report) -> Iterator[Row]:
         if isinstance(cells, dict):
             yield Row(line=line, number=number, cells=cells)
         else:
-            report.add("this line is no JSON object", line=line, fix='write {"id": "q1", "input": "…"}')
+            report.add("this line is no JSON object", line=line, fix=f"write {example}")
 
 
 def csv_rows(path: Path, report: Report) -> Iterator[Row]:

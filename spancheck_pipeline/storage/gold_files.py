@@ -8,7 +8,7 @@ Every mistake is reported at once, with its line. What an item is lives in ``evi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -24,6 +24,7 @@ from spancheck_pipeline.storage.yaml_document import as_json, model_problems, re
 GOLD_FOLDER: Final = "gold"
 """Folder of the project's gold sets, in the datasets folder."""
 
+_EXAMPLE: Final = '{"id": "n1", "claim": "…", "evidence": "…", "label": "supported"}'
 _FIELDS: Final = ("id", "claim", "evidence", "span", "label", "answer", "stratum", "group", "labellers", "policy")
 _WORDS: Final = {"supported": True, "not_supported": False}
 _LABELS: Final = "supported or not_supported (or true, false, 1, 0)"
@@ -38,6 +39,7 @@ class _About(BaseModel):
     domain: Domain | None = None
     sampling: Sampling = "stress"
     policy: str = ""
+    tied: tuple[tuple[bool, ...], ...] = ()
 
 
 def gold_files(datasets: Path) -> tuple[Path, ...]:
@@ -55,7 +57,7 @@ def read_gold(
     Raises:
         ContractError: for a YAML file beside it that is of another contract.
         ConfigError: with every problem and its line: unreadable lines, unknown columns and labels, ids that stand
-            twice, missing claims, evidence or labels, or no item at all.
+            twice, the same claim on the same evidence again, missing claims, evidence or labels, or no item at all.
         UsageError: for a domain that is no name.
     """
     path = Path(path)
@@ -66,7 +68,7 @@ def read_gold(
     elif not path.is_file():
         report.add("there is no such file", fix="name a JSONL file of labelled claims")
     report.raise_if_any()
-    items = tuple(_items(jsonl_rows(path, report), report))
+    items = tuple(_items(jsonl_rows(path, report, example=_EXAMPLE), report))
     if not items and not report.problems:
         report.add("the file holds no item", fix="write at least one")
     report.raise_if_any()
@@ -77,6 +79,7 @@ def read_gold(
             sampling=sampling or about.sampling,
             policy=about.policy if policy is None else policy,
             items=items,
+            tied=about.tied,
         )
     except ValidationError:
         raise UsageError(
@@ -91,12 +94,19 @@ def gold_of_rows(rows: Iterable[Mapping[str, Any]]) -> GoldSet:
         ConfigError: with everything that is wrong, each with the number of its row.
     """
     report = Report(file="gold")
-    numbered = (Row(cells={"id": f"item-{number}", **row}, number=number) for number, row in enumerate(rows, start=1))
-    items = tuple(_items(numbered, report))
+    items = tuple(_items(_numbered(rows, report), report))
     if not items and not report.problems:
         report.add("there is no item", fix="give at least one")
     report.raise_if_any()
     return GoldSet(name="gold", domain="general", items=items)
+
+
+def _numbered(rows: Iterable[Mapping[str, Any]], report: Report) -> Iterator[Row]:
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, Mapping):
+            yield Row(cells={"id": f"item-{number}", **row}, number=number)
+        else:
+            report.add(f"row {number}: it is of type {type(row).__name__}", fix=f"give mappings: {_EXAMPLE}")
 
 
 def _about(path: Path) -> _About:
@@ -116,6 +126,7 @@ def _about(path: Path) -> _About:
 def _items(rows: Iterable[Row], report: Report) -> list[GoldItem]:
     items: list[GoldItem] = []
     first: dict[str, str] = {}
+    asked: dict[tuple[str, ...], tuple[str, bool]] = {}
     for row in rows:
         item = _item(row, report)
         if item is None:
@@ -125,10 +136,27 @@ def _items(rows: Iterable[Row], report: Report) -> list[GoldItem]:
             report.add_to(row, what, "give every item its own id")
             continue
         first[item.id] = row.place
+        _refuse_again(item, row, asked, report)
         items.append(item)
         if report.is_full:
             break
     return items
+
+
+def _refuse_again(item: GoldItem, row: Row, asked: dict[tuple[str, ...], tuple[str, bool]], report: Report) -> None:
+    """Report an item that asks what another one asks: copies would make a judge look better known than it is."""
+    question = tuple(" ".join(text.split()) for text in (item.claim, item.answer or "", *item.evidence))
+    place, label = asked.setdefault(question, (row.place, item.label))
+    if place == row.place:
+        return
+    if label is item.label:
+        report.add_to(row, f"it has the claim and the evidence of {place}", "keep one: an item counts once")
+    else:
+        report.add_to(
+            row,
+            f"it has the claim and the evidence of {place}, and the opposite label",
+            "keep one, with the label that holds; what several people said goes into 'labellers'",
+        )
 
 
 def _item(row: Row, report: Report) -> GoldItem | None:
@@ -176,6 +204,9 @@ def _read_labels(cells: dict[str, Any], row: Row, report: Report) -> None:
         labels = [_label(vote) for vote in votes] if isinstance(votes, list) else [None]
         if None in labels:
             report.add_to(row, f"'labellers' must be a list of {_LABELS}")
+        elif labels and cells.get("label") is not None and set(labels) == {not cells["label"]}:
+            fix = "correct the one or the other"
+            report.add_to(row, "'label' is the opposite of what all 'labellers' say", fix)
         cells["labellers"] = labels
 
 

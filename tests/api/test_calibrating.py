@@ -108,7 +108,7 @@ def test_a_changed_threshold_measures_anew_and_asks_nobody(project):
 def test_a_verdict_that_fails_is_counted_by_its_reason_and_asked_for_again(project):
     made = put(project, "scripted", claims(4, n_unreadable=1))
 
-    assert made.document.failures == {"judge_failed:UnreadableVerdictError": 2}
+    assert made.document.failures == {"judge_failed:UnreadableVerdictError.no_json": 2}
     assert (made.document.figures.n_measured, made.document.figures.agreement.value) == (6, 1.0)
     rows = pd.read_parquet(made.published.path)
     assert rows.loc[rows.code != "ok", "score"].isna().all()
@@ -236,9 +236,9 @@ def test_calibrate_judge_returns_what_the_earlier_library_did_and_every_figure()
     provider.model = "m9"
     found = sc.calibrate_judge(rows, provider)
 
-    assert (found["n"], found["agreement"], found["threshold"], found["model"]) == (3, 0.5, 0.5, "m9")
+    assert (found["n"], found["agreement"], found["threshold"], found["model"]) == (3, 0.5, 0.6, "m9")
     assert found["confusion"] == {"tp": 1, "fp": 1, "tn": 0, "fn": 0}
-    assert found["failures"] == {"judge_failed:UnreadableVerdictError": 1}
+    assert found["failures"] == {"judge_failed:UnreadableVerdictError.no_json": 1}
     assert [(row["pred"], row["correct"]) for row in found["rows"]] == [(True, True), (True, False), (None, None)]
     assert found["calibration"]["figures"]["specificity"]["value"] == 0.0
     assert sc.calibrate_judge(rows)["model"] == "stub"

@@ -168,7 +168,7 @@ def test_another_threshold_scores_again_from_the_verdicts_with_a_judge_that_woul
     judged.score(place)
     assert judged.outcomes(place) == ["pass"] * 6  # partially is 0.5
 
-    (judged.datasets / "judge.py").write_text("def ask(system, user):\n    raise RuntimeError\n", encoding="utf-8")
+    (judged.datasets / "silent").touch()
     judged.judges(", threshold: 0.8")
     assert judged.judge(place).n_calls == 0
     judged.score(place)
@@ -208,7 +208,7 @@ def test_a_reply_without_a_verdict_is_unmeasured_counted_and_asked_for_again(jud
     assert judged.outcomes(place) == ["unmeasured"] * 6
     rows = list(judged.store.open(place, JUDGE_VERDICTS).rows())
     assert {(row["label"], row["score"], row["error_class"]) for row in rows} == {
-        (None, None, "UnreadableVerdictError")
+        (None, None, "UnreadableVerdictError.no_json")
     }
     (judged.datasets / "silent").unlink()
     again = judged.judge(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from pathlib import Path
 
 import pytest
 from scenario import spancheck
@@ -86,6 +87,47 @@ def test_a_judge_that_answers_nothing_is_exit_code_1_and_never_a_rate(gold, caps
     assert "without an answer judge_failed:" in shown.out
     assert "agreement                not measured" in shown.out
     assert "secret words" not in shown.out + shown.err
+
+
+def test_a_calibration_on_another_gold_set_of_the_domain_is_replaced_only_where_that_is_meant(gold, capsys, tmp_path):
+    path = gold(n=3)
+    assert spancheck("calibrate", "scripted", "--gold", path) == 0
+    gold(n=4)  # another version of the same set
+    assert spancheck("calibrate", "scripted", "--gold", path, "--json") == 0
+    other = tmp_path / "other.jsonl"
+    other.write_text(Path(path).read_text())
+    capsys.readouterr()
+
+    assert spancheck("calibrate", "scripted", "--gold", str(other)) == 2
+    said = capsys.readouterr().err
+    assert "scripted has a calibration for the domain general on the gold set 'gold', and this one is 'other'" in said
+    assert "--replace" in said
+    assert spancheck("calibrate", "scripted", "--gold", str(other), "--domain", "elsewhere") == 0
+    assert spancheck("calibrate", "scripted", "--gold", str(other), "--replace") == 0
+    assert "(revision 3)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_it_prints_how_far_people_agree_with_each_other(gold, capsys):
+    path = Path(gold(n=3))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    votes = [[row["label"], row["label"], row["label"] != (n % 2 == 0)] for n, row in enumerate(rows)]
+    path.write_text(
+        "".join(json.dumps({**row, "labellers": said}) + "\n" for row, said in zip(rows, votes, strict=True))
+    )
+
+    assert spancheck("calibrate", "scripted", "--gold", str(path)) == 0
+
+    # Of six items three have one vote of three against the others: of 6 x 3 pairs 3 x 2 disagree.
+    out = capsys.readouterr().out
+    assert "two people agree         66.7% over 6 items" in out
+    assert "one against the others   " in out
+    assert "(ceiling)" in out
+
+
+def test_why_replies_cannot_be_read_is_told_in_a_word(gold, project, capsys):
+    (project.folder / "datasets" / "judge.py").write_text("def judge(system, user):\n    return '{\"verdict\": 1}'\n")
+    assert spancheck("calibrate", "scripted", "--gold", gold(n=1)) == 1
+    assert "judge_failed:UnreadableVerdictError.no_label × 2" in capsys.readouterr().out
 
 
 def test_the_stub_and_the_deterministic_graders(gold, capsys):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from spancheck_pipeline.clients.call_errors import CallError, failure_of
 from spancheck_pipeline.clients.judge_client import Ask, Reply, load_judge_client
@@ -252,10 +253,6 @@ def test_an_argument_that_no_system_takes_is_a_failed_call(program):
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"flags": []}, "has no {system}"),
-        ({"model": "m"}, "give it its place in argv, as {model}"),
-        ({"flags": ["{system}", "--model={model}"]}, "set model for the judge"),
-        ({"temperature": 0.0}, "give it its place in argv, as {temperature}"),
         ({"flags": ["{system}", "notes.txt"]}, "runs in an empty folder, where 'notes.txt' is not"),
         ({"billing": "api", "key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE is not in the environment"),
     ],
@@ -265,6 +262,24 @@ def test_arguments_that_cannot_be_meant_are_refused_with_the_fix(program, monkey
     Path("notes.txt").touch()
     with pytest.raises(TargetError, match=what):
         load_judge_client(settings("plain", **change), folder=program)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"flags": []}, "has no {system}"),
+        ({"model": "m"}, "give it its place in argv, as {model}"),
+        ({"flags": ["{system}", "--model={model}"]}, "set model for the judge"),
+        ({"temperature": 0.0}, "give it its place in argv, as {temperature}"),
+        ({"flags": ["{system}", "--model={modle}"]}, r"no placeholder {modle}; did you mean {model}\?"),
+        ({"flags": ["{system}", "{packet}"]}, r"no placeholder {packet}; there are {system}, {model}, "),
+        ({"billing": "api", "key_env": "sk-KEYMARK"}, "the name of an environment variable"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused_with_the_fix(change, what):
+    with pytest.raises(ValidationError, match=what) as refused:
+        settings("plain", **change)
+    assert "KEYMARK" not in str(refused.value)
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path):

@@ -17,6 +17,7 @@ from judge_server import (
     stops_half_way,
     talks_nonsense,
 )
+from pydantic import ValidationError
 
 from spancheck_pipeline.clients import call_errors, judge_anthropic, judge_openai
 from spancheck_pipeline.clients.call_errors import CallError, failure_of
@@ -235,8 +236,8 @@ def test_a_missing_key_is_named_and_one_that_no_header_can_carry_is_not_told(kin
     ],
 )
 def test_an_address_that_is_none_or_holds_a_password_is_refused(base_url, what):
-    with pytest.raises(TargetError, match=what) as refused:
-        load_judge_client(settings("openai", base_url), folder=None)
+    with pytest.raises(ValidationError, match=what) as refused:
+        settings("openai", base_url)
     assert "KEYMARK" not in str(refused.value)
 
 

@@ -135,9 +135,9 @@ def test_a_reply_that_uses_up_the_larger_budget_too_is_a_failure_even_if_it_can_
     [
         (completion("", refusal="Not about PACKETMARK."), "RefusedVerdictError", "refusal"),
         (completion("", finish_reason="content_filter"), "RefusedVerdictError", "content_filter"),
-        (completion("It is PACKETMARK."), "UnreadableVerdictError", "stop"),
-        (completion('{"verdict": "supported PACKETMARK"}'), "UnreadableVerdictError", "stop"),
-        (completion('{"label": "surely", "reason": "PACKETMARK"}'), "UnreadableVerdictError", "stop"),
+        (completion("It is PACKETMARK."), "UnreadableVerdictError.no_json", "stop"),
+        (completion('{"verdict": "supported PACKETMARK"}'), "UnreadableVerdictError.no_label", "stop"),
+        (completion('{"label": "surely", "reason": "PACKETMARK"}'), "UnreadableVerdictError.unknown_label", "stop"),
         (completion("x" * 2_000_000), "OutputTooLargeError", "error"),
         (completion(tool_calls=[], finish_reason="length"), "TruncatedVerdictError", "length"),
     ],
@@ -246,6 +246,44 @@ def test_no_packet_and_no_key_is_in_logs_errors_or_records(tmp_path, caplog, cap
     assert len(told) > 20
     # What a user's own function prints is contained too where the captures are; its standard output is its own here.
     assert "MARK" not in "\n".join([*told, caplog.text, capfd.readouterr().err])
+
+
+ECHO = "The key is sk-KEYMARK, in JSON sk\\u002dKEYMARK."
+"""What a reply may hold: the key as it is, and as JSON may spell it."""
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "text", "structured"])
+def test_a_key_that_a_reply_repeats_is_masked_before_anything_is_kept(tmp_path, kind):
+    said = json.dumps({"label": "supported", "reason": "sk-KEYMARK " + "x" * 1_985 + "sk-KEYMARK"})
+    text = f"{ECHO}\n{said}"
+    (tmp_path / "echo.py").write_text(
+        "import json, os, sys\n"
+        f"key, text = os.environ['OPENAI_API_KEY'], {text!r}\n"
+        "assert key in text\n"
+        "print(text if sys.argv[1] == 'text' else json.dumps({'is_error': False, 'result': text, 'stop_reason': key,\n"
+        "      'structured_output': {'label': 'supported', 'reason': key},\n"
+        "      'modelUsage': {key: {'outputTokens': 1}}}))\n"
+    )
+    program = {
+        "argv": [sys.executable, "{folder}/echo.py", kind, "{system}"],
+        "billing": "api",
+        "key_env": "OPENAI_API_KEY",
+        "envelope": "claude" if kind == "structured" else "text",
+    }
+    replies = [
+        answers({**completion(text, finish_reason="sk-KEYMARK"), "model": "m-sk-KEYMARK"})
+        if kind == "openai"
+        else answers({**message({"type": "text", "text": text}, stop_reason="sk-KEYMARK"), "model": "sk-KEYMARK"})
+    ]
+    with judge_server(*replies) as (url, _):
+        settings = {"command": program} if kind in {"text", "structured"} else {kind: {"base_url": url}, "model": "m"}
+        rows, calls = judged(tmp_path, settings)
+
+    output = rows[0].output
+    assert output.raw["label"] == "supported"
+    assert output.raw["reason"].startswith("***")
+    assert "The key is ***, in JSON ***." in output.answer
+    assert "MARK" not in output.model_dump_json() + repr(calls)
 
 
 INTERRUPTED = """

@@ -34,13 +34,14 @@ def test_without_a_calibration_it_is_uncalibrated():
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"threshold": 0.6}, "threshold"),
+        ({"threshold": 0.7}, "threshold"),
         ({"model": "m2"}, "model"),
         ({"prompt": "groundedness_v1", "prompt_digest": ""}, "prompt"),
         ({"prompt_digest": "0" * 64}, "text of its prompt"),
         ({"client": "anthropic"}, "client"),
         ({"runs": 3}, "number of runs"),
-        ({"temperature": 0.0}, "temperature"),
+        ({"temperature": 0.0}, "temperature, address, program, function or version of it"),
+        ({"client_digest": "other"}, "temperature, address, program, function or version of it"),
     ],
 )
 def test_a_calibration_of_anything_else_under_its_name_does_not_count(change, word):

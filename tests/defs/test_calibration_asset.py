@@ -21,8 +21,8 @@ def project(tmp_path):
     (datasets / "gold").mkdir()
     for name, domain in (("one", "small"), ("two", "other")):
         rows = [
-            {"id": f"{name}{i}", "claim": f"The notice period is {30 + i % 2} days.", "label": i % 2 == 0,
-             "evidence": "The notice period is 30 days."}
+            {"id": f"{name}{i}", "claim": f"The notice period is {30 + i + i % 2} days.", "label": i % 2 == 0,
+             "evidence": f"The notice period is {30 + i} days."}
             for i in range(6)
         ]  # fmt: skip
         (datasets / "gold" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -70,6 +70,23 @@ def test_one_gold_set_can_be_chosen_and_a_wrong_name_is_said(project):
     failed = materialize(project, "off", gold=["three"])
     (failure,) = [e for e in failed.all_events if e.is_step_failure]
     assert "there is no gold set 'three'; there are: one, two" in str(failure.event_specific_data)
+
+
+def test_two_gold_sets_of_one_domain_are_refused_naming_both_and_neither_replaces_the_other(project):
+    folder = project.folder / "datasets" / "gold"
+    (folder / "two.yaml").write_text("contract: 1\ndomain: small\n")
+
+    (failure,) = [e for e in materialize(project, "off").all_events if e.is_step_failure]
+    assert f"{folder / 'one.jsonl'} and {folder / 'two.jsonl'} are both of the domain small" in str(
+        failure.event_specific_data
+    )
+    assert not (project.storage / "calibration").exists()
+
+    # One after the other is no way around it, unless it is meant.
+    assert materialize(project, "off", gold=["one"]).success
+    (failure,) = [e for e in materialize(project, "off", gold=["two"]).all_events if e.is_step_failure]
+    assert "has a calibration for the domain small on the gold set 'one'" in str(failure.event_specific_data)
+    assert materialize(project, "off", gold=["two"], replace=True).success
 
 
 def test_without_a_gold_set_it_says_where_to_put_one(project):

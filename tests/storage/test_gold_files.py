@@ -93,6 +93,40 @@ def test_every_mistake_is_reported_at_once_with_its_line(write):
     ]
 
 
+def test_the_same_claim_on_the_same_evidence_counts_once_and_is_refused_with_both_lines(write):
+    copies = [
+        ROW,
+        {**ROW, "id": "b", "evidence": ["Thirty days."]},
+        {**ROW, "id": "c", "claim": " Notice is  30 days.", "label": "not_supported"},
+        {**ROW, "id": "d", "answer": "another answer"},  # another question to a judge of criteria
+        {**ROW, "id": "e", "evidence": "Forty days."},
+    ]
+
+    with pytest.raises(ConfigError) as caught:
+        read_gold(write(*copies))
+
+    second, third = (line.partition(":")[2] for line in str(caught.value).splitlines())
+    assert second == "2: it has the claim and the evidence of line 1; keep one: an item counts once"
+    assert third == (
+        "3: it has the claim and the evidence of line 1, and the opposite label; keep one, with the label that holds; "
+        "what several people said goes into 'labellers'"
+    )
+    assert len(read_gold(write(copies[0], *copies[3:])).items) == 3
+    with pytest.raises(ConfigError, match="row 2: it has the claim and the evidence of row 1"):
+        gold_of_rows([{"claim": "c", "span": "s", "label": True}] * 2)
+
+
+def test_a_label_against_all_labellers_is_a_mistake_and_against_some_a_decision(write):
+    with pytest.raises(ConfigError, match=":1: 'label' is the opposite of what all 'labellers' say"):
+        read_gold(write({**ROW, "labellers": [False, 0]}))
+    assert read_gold(write({**ROW, "labellers": [True, False, False]})).items[0].label
+
+
+def test_rows_that_are_no_mappings_are_a_mistake():
+    with pytest.raises(ConfigError, match="row 1: it is of type str; give mappings"):
+        gold_of_rows(["claim"])
+
+
 def test_a_blank_claim_is_a_mistake(write):
     with pytest.raises(ConfigError, match=":1: claim"):
         read_gold(write({**ROW, "claim": " \n"}))
@@ -103,7 +137,11 @@ def test_a_blank_claim_is_a_mistake(write):
     [
         ("set.csv", "id,claim\n", "a gold set is named .jsonl"),
         ("set.jsonl", "\n", "the file holds no item"),
-        ("set.jsonl", "[1]\n", "this line is no JSON object"),
+        (
+            "set.jsonl",
+            "[1]\n",
+            'no JSON object; write {"id": "n1", "claim": "…", "evidence": "…", "label": "supported"}',
+        ),
     ],
 )
 def test_a_file_that_is_no_gold_set_is_refused(tmp_path, name, text, words):

@@ -103,7 +103,14 @@ def test_a_line_is_named_where_it_stands_in_the_file(tmp_path):
 
 @pytest.mark.parametrize(("content", "said"), [
     (b"a,b\r\n1,2\r\n", "has no column 'row'"),
-    (b"row,label,LABEL\r\nf-1,,\r\n", "two columns 'label'"),
+    (b"row,label,LABEL\r\nf-1,,\r\n", "two columns of one name, numbers 2 and 3"),
+    (b"a,b\r\n", "has no column 'row'"),
+    (b"", "is empty"),
+    (b" \r\n", "is empty"),
+    (b"PK\x03\x04rest", "a spreadsheet's own file .* save it as CSV"),
+    (b"\xd0\xcf\x11\xe0rest", "a spreadsheet's own file"),
+    ("row,label\r\nf-1,x\r\n".encode("utf-16-le"), "binary file"),
+    (b'row,label\r\nf-1,x\r\nf-2,"half a cell\r\nf-3,y\r\n', "s.csv:3: not a CSV"),
     (b'{"row": "f-1"}\n[1]\n', "not a JSON object"),
     (b"nonsense\n", "not a JSON object"),
 ])  # fmt: skip
@@ -113,6 +120,15 @@ def test_what_is_no_such_sheet_is_refused(tmp_path, content, said):
 
     with pytest.raises(ConfigError, match=said):
         read(path, "row")
+
+
+def test_a_sheet_without_its_header_is_refused_without_repeating_its_cells(tmp_path):
+    (tmp_path / "s.csv").write_text("f-1,passes,The tenant is J. Doe\n")
+
+    with pytest.raises(ConfigError, match="has no column 'row'") as caught:
+        read(tmp_path / "s.csv", "row")
+    assert "tenant" not in str(caught.value)
+    assert "doe" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):

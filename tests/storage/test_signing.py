@@ -25,6 +25,7 @@ def keys(folder, key=None, passphrase=None):
     lock = s.BestAvailableEncryption(passphrase.encode()) if passphrase else s.NoEncryption()
     private, public = folder / "key.pem", folder / "key.pub.pem"
     private.write_bytes(key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, lock))
+    private.chmod(0o600)
     public.write_bytes(key.public_key().public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo))
     return private, public
 
@@ -48,6 +49,15 @@ def test_a_key_with_a_passphrase_needs_it(tmp_path):
         with pytest.raises(UsageError, match="passphrase is missing or wrong") as caught:
             load_signer(private, wrong)
         assert "sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+def test_a_private_key_that_others_can_read_or_write_is_refused_with_the_fix(tmp_path, mode):
+    private, _ = keys(tmp_path)
+    private.chmod(mode)
+
+    with pytest.raises(UsageError, match=f"chmod 600 {private}"):
+        load_signer(private)
 
 
 @given(st.sampled_from(["suite", "run_id", "header", "head"]), st.text(max_size=3).filter(lambda value: value != "r"))

@@ -28,7 +28,7 @@ from spancheck_pipeline.grading.graders.llm_judge import LlmJudge, ProvidedJudge
 from spancheck_pipeline.grading.graders.no_pii import NoPii
 from spancheck_pipeline.grading.graders.regex_match import RegexMatch
 from spancheck_pipeline.grading.graders.retrieval import Retrieval
-from spancheck_pipeline.grading.judge import Judge
+from spancheck_pipeline.grading.judge import DEFAULT_THRESHOLD, Judge
 from spancheck_pipeline.grading.judge_provider import Provider, judge_of_provider
 
 SHIPPED: Final = (
@@ -173,7 +173,7 @@ def citation_accuracy(  # noqa: PLR0917 - an earlier public signature
 def llm_judge(
     provider: Provider | None = None,
     prompt_version: str = "entailment_v1",
-    threshold: float = 0.5,
+    threshold: float = DEFAULT_THRESHOLD,
     model: str | None = None,
     name: str = "llm_judge",
 ) -> ProvidedJudge:
