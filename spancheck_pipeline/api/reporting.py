@@ -12,21 +12,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records
+from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, read_seals
 from spancheck_pipeline.api.trending import read_trend
 from spancheck_pipeline.decision.audit import AuditHead, AuditScore
 from spancheck_pipeline.decision.comparison import ComparisonDocument
+from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.decision.trend import TrendDocument
 from spancheck_pipeline.errors import MissingDataError, SpancheckError, StorageError
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.run import CapturedRow
+from spancheck_pipeline.report.html.beside import beside
 from spancheck_pipeline.report.html.overview import ReportFacts
 from spancheck_pipeline.report.html.page import page_digest, write_page
+from spancheck_pipeline.report.html.provenance import Sealing
 from spancheck_pipeline.report.html.records import Earlier
 from spancheck_pipeline.storage.adjudications import read_adjudications
-from spancheck_pipeline.storage.pages import Parts, PublishedPage, publish_page, write_page_file
+from spancheck_pipeline.storage.pages import Parts, PublishedPage, page_path, publish_page, write_page_file
 from spancheck_pipeline.storage.store import Night, Place, Store, StoredFile
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, SCORECARD, SCORES, captured_from_row, score_from_row
+from spancheck_pipeline.storage.tables import (
+    CAPTURED_RUN,
+    GATE,
+    SCORECARD,
+    SCORES,
+    captured_from_row,
+    score_from_row,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,24 +59,42 @@ def report_place(store: Store, place: Place, *, as_decided: int | None = None, t
     log = open_audit_log(store, place, as_decided=as_decided)
     head = read_head(log)
     trend = _trend(store, place)
+    decisions = tuple(GateDecision.model_validate(gate.document()) for gate in store.revisions(place, GATE))
+    sealing = _sealing(store, place, log)
     identity = {
         "audit_log": log.content_digest,
         "decision": head.decision.model_dump(mode="json") if head.decision else None,
+        "decisions": [[item.revision, item.scorecard_digest, item.answer.value] for item in decisions],
+        "chain": sealing.head,
         "trend": digest(trend.model_dump(mode="json")) if trend else None,
         "page": page_digest(),
     }
-    parts = _parts(store, place, log, head, trend)
+    signed = read_adjudications(store, place)
+    facts = ReportFacts(head=head, trend=trend, adjudications=signed, decisions=decisions, sealing=sealing)
+    parts = _parts(store, log, facts)
     if to is not None:
         return Reported(page=write_page_file(to, parts, identity=identity), head=head)
     return Reported(page=publish_page(store, place, parts, identity=identity), head=head)
 
 
-def _parts(store: Store, place: Place, log: StoredFile, head: AuditHead, trend: TrendDocument | None) -> Parts:
+def refresh_report(store: Store, place: Place) -> Reported | None:
+    """Write the report of a place again where it has one, after something about the place was decided; else None."""
+    return report_place(store, place) if store.filesystem.exists(page_path(store, place)) else None
+
+
+def _sealing(store: Store, place: Place, log: StoredFile) -> Sealing:
+    sealed = read_seals(store, place, log)
+    if sealed is None:
+        return Sealing(content_digest=log.content_digest)
+    return Sealing(content_digest=log.content_digest, head=sealed.seal.head, n_records=sealed.seal.n_records)
+
+
+def _parts(store: Store, log: StoredFile, facts: ReportFacts) -> Parts:
+    head = facts.head
+
     def parts(stamps: Mapping[str, str]) -> Iterator[str]:
         known = {"run-id": head.run_id, "suite": head.suite, "audit-log": log.content_digest, **stamps}
-        earlier = [(item.baseline_kind, _earlier(store, item, head)) for item in head.comparisons]
-        signed = read_adjudications(store, place)
-        facts = ReportFacts(head=head, trend=trend, adjudications=signed)
+        earlier = [(item.kind, _earlier(store, item.comparison, head)) for item in beside(head.comparisons)]
         yield from write_page(facts, read_records(log), earlier, known)
 
     return parts

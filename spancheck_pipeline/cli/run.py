@@ -49,6 +49,7 @@ def run(
     from spancheck_pipeline.api.auditing import export_log
     from spancheck_pipeline.api.capturing import new_run_id
     from spancheck_pipeline.api.recording import chain_head
+    from spancheck_pipeline.api.reporting import refresh_report
     from spancheck_pipeline.api.stored import run_place
     from spancheck_pipeline.api.targets import load_target
     from spancheck_pipeline.capture.containment import contained
@@ -95,6 +96,8 @@ def run(
         click.echo(f"\naudit log: {out or audit_log}")
         click.echo(f"  head: {head}")
         click.echo(f"run id: {place.run_id}")
+    if made := refresh_report(store, place):  # of a run that went on, or was asked again
+        click.echo(f"report: {show.safe(made.page.path)}", err=as_json)
     return show.exit_code(decided.decision)
 
 

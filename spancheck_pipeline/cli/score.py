@@ -71,6 +71,7 @@ def _file(what: str, regrade: bool, pricing: dict[str, float] | None, *, as_json
 
 
 def _regrade(what: str, date: str | None, *, as_json: bool) -> int:
+    from spancheck_pipeline.api.reporting import refresh_report
     from spancheck_pipeline.api.stored import grade_place
     from spancheck_pipeline.capture.containment import contained
     from spancheck_pipeline.cli import show
@@ -86,6 +87,9 @@ def _regrade(what: str, date: str | None, *, as_json: bool) -> int:
         show.print_json(show.as_json(decided.scorecard, decided.decision, comparisons=decided.comparisons))
     else:
         show.print_scorecard(decided.scorecard, decided.decision, decided.comparisons)
+    # After the figures, which stand whether a page can be written or not; a page that stands there must not be stale.
+    if made := refresh_report(store, place):
+        click.echo(f"report: {show.safe(made.page.path)}", err=as_json)
     return show.exit_code(decided.decision)
 
 

@@ -32,7 +32,8 @@ def _lines(head: AuditHead) -> Iterator[str]:
     missing = ", ".join(f"{text(name)} × {n}" for name, n in unmeasured.items() if n)
     errors = ", ".join(f"{text(name)} × {n}" for name, n in card.errors.items())
     yield ""
-    yield f"{card.n_cases} cases. Not measured: {missing or 'nothing'}. Failed calls: {errors or 'none'}."
+    cases = wording.count(card.n_cases, "case")
+    yield f"{cases}. Not measured: {missing or 'nothing'}. Failed calls: {errors or 'none'}."
     if head.decision is not None:
         yield ""
         yield decision_markdown(head.decision, head.comparisons)

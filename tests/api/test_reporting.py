@@ -8,8 +8,8 @@ from report_scenario import blocks_of
 from scenario import AT, Project
 
 from spancheck_pipeline.api.baselines import promote_place
-from spancheck_pipeline.api.recording import open_audit_log, read_records
-from spancheck_pipeline.api.reporting import report_place
+from spancheck_pipeline.api.recording import chain_head, open_audit_log, read_records
+from spancheck_pipeline.api.reporting import refresh_report, report_place
 from spancheck_pipeline.api.stored import grade_place, run_place
 from spancheck_pipeline.api.targets import load_target
 from spancheck_pipeline.clients.attribute import load_attribute
@@ -71,6 +71,7 @@ def test_a_report_shows_every_record_of_the_audit_log(project):
     assert [item["id"] for item in shown] == [record.case.id for record in records]
     assert [item["epochs"][0]["answer"] for item in shown] == [record.call.output.answer for record in records]
     assert len(project.calls()) == 12
+    assert f'id="chain-head">{chain_head(store, FIRST)}<' in page
 
 
 def test_a_report_is_made_again_only_when_something_that_it_shows_has_changed(project):
@@ -99,6 +100,9 @@ def test_an_earlier_decision_is_reported_as_it_was_decided_and_the_current_repor
 
     assert then.head.decision.revision == 1
     assert "The gate lets this run pass" in (tmp_path / "then.html").read_text()
+    assert "This is not the latest decision: decision 2 says FAIL." in (tmp_path / "then.html").read_text()
+    said = then.head.decision.answer.value
+    assert f"1 decision was made before it; it said {said}." in Path(current.path).read_text()
     assert "does not let this run pass" in Path(current.path).read_text()
     with pytest.raises(MissingDataError, match="no decision number 7"):
         report_place(store, FIRST, as_decided=7, to=tmp_path / "x.html")
@@ -148,6 +152,15 @@ def test_an_ad_hoc_run_is_reported_beside_its_record(project):
 
     assert made.page.path.endswith("storage/runs/a1/report/report.html")
     assert "Trend" not in Path(made.page.path).read_text().partition("<main")[2].partition("</main>")[0]
+
+
+def test_a_report_is_written_again_only_where_one_stands(project):
+    store = take(project, FIRST)
+
+    assert refresh_report(store, FIRST) is None
+    path = Path(report_place(store, FIRST).page.path)
+    path.write_text(path.read_text().replace("content-digest", "content-digest-of-another"))
+    assert refresh_report(store, FIRST).page.is_new
 
 
 def test_a_place_without_a_record_has_no_report(project):

@@ -15,7 +15,7 @@ def test_a_summary_says_decision_figures_coverage_and_rules():
     assert lines[0] == "**The gate lets this run pass: all 2 rules hold.**"
     assert "| abstention correctness | 100.0 % | 20.7 – 100.0 % | 1 |" in lines  # Wilson: 1 / (1 + 1.96²) = 0.2065
     assert "| latency, p95 | 12 ms | | 1 |" in lines
-    assert "1 cases. Not measured: nothing. Failed calls: none." in text
+    assert "1 case. Not measured: nothing. Failed calls: none." in text
     assert sum("✅ PASS" in line for line in lines) == 3  # two rules and the heading
 
 

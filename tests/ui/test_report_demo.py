@@ -67,7 +67,7 @@ def test_the_first_screen_says_the_decision_the_rules_that_failed_and_the_rates(
     rate = leases.head.summary.graders["citation_accuracy"].pass_rate
     assert f"{rate.value * 100:.1f} %" in text
     assert f"{rate.low * 100:.1f} – {rate.high * 100:.1f} %" in text
-    assert "against the last good run" in text
+    assert "against the release and the last good run" in text  # one run that is both stands there once
     assert page.locator("figure svg").count() >= len(leases.head.summary.graders)
     assert page.locator("#cases").is_hidden()
 
@@ -102,9 +102,24 @@ def test_flaky_cases_are_found_and_their_epochs_stand_side_by_side(forms, seen):
     flaky = forms.head.summary.graders["criteria"].flaky_case_ids
 
     assert sorted(ids(page)) == sorted(flaky)
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.click("#table tbody a >> nth=0")
     page.wait_for_selector("#case .epochs")
     first = forms.case(ids(page)[0])
+    assert page.inner_text("#case .chip.flaky") == "flaky: criteria"
+    failed = [
+        record.call.epoch
+        for record in first
+        if any(score.grader == "criteria" and score.outcome == "fail" for score in record.scores)
+    ]
+    assert page.get_attribute("#case .epoch", "data-epoch") == str(failed[0])  # and not the first, where that passed
+    edges = page.eval_on_selector_all(
+        "#case .epochs > .panel", "cards => cards.map(c => c.getBoundingClientRect().right)"
+    )
+    assert len(edges) == 5
+    assert max(edges) <= 1280
+    seen.go(f"case={first[0].case.id}&epoch=0", "#case .epoch[data-epoch='0']")
+    page.set_viewport_size({"width": 1400, "height": 900})
     answers = page.eval_on_selector_all("#case .epochs .text", "blocks => blocks.map(block => block.textContent)")
     assert answers == [record.call.output.answer for record in first]
     chips = page.eval_on_selector_all("#case .matrix tbody tr", "rows => rows.map(row => row.innerText)")
@@ -114,24 +129,28 @@ def test_flaky_cases_are_found_and_their_epochs_stand_side_by_side(forms, seen):
 def test_search_looks_into_ids_and_questions_at_once_and_into_texts_when_asked(leases, seen):
     page = seen.open(leases.file, "#view=cases")
 
-    page.fill("#filter-q", "BAKERY-SERVICE")
+    page.fill("#filter-q", "CHARGE bakery_service")  # every word, in any order, however the id writes its blanks
     assert found(page) == "1 case of 68"
-    word = "cleaning of the arcade"
+    words = ["arcade", "cleaning", "lighting"]
     expected = {
-        record.case.id
-        for record in leases.records
-        if any(word in (context.text or "") for context in record.call.output.contexts)
-        or word in str(record.case.input)
+        record.case.id for record in leases.records if all(word in " ".join(text_of(record)).lower() for word in words)
     }
-    page.fill("#filter-q", word)
+    assert expected
+    page.fill("#filter-q", "Lighting of-cleaning arcade")
     assert found(page) == "0 cases of 68"
     page.check("#filter-deep")
     page.wait_for_function(
         "n => document.getElementById('found').textContent.startsWith(n + ' cases')", arg=len(expected)
     )
     assert set(ids(page)) == expected
-    assert "q=cleaning" in page.url
+    assert "q=Lighting+of-cleaning+arcade" in page.url
     assert "deep=true" in page.url
+
+
+def text_of(record) -> list[str]:
+    """Return what a search in the texts looks into."""
+    answer = record.call.output
+    return [record.case.id, str(record.case.input), answer.answer, *(c.text or "" for c in answer.contexts)]
 
 
 def test_an_address_opens_a_case_or_says_that_there_is_none(leases, seen):
@@ -221,6 +240,7 @@ def test_a_flipped_case_shows_the_baselines_answer_beside_its_own(usual, leases,
     other = next(case_id for case_id in flipped if answers[0][case_id] != answers[1][case_id])
 
     page.select_option("#changes .flips >> nth=0 >> select >> nth=0", "citation_accuracy")
+    assert page.locator("#changes .flips").count() == 1, "the release and the last good run are one run"
     assert page.inner_text("#changes .flips >> nth=0 >> [role=status]") == f"{len(flipped)} cases"
     page.click(f"#changes .flip[data-case='{other}'] summary >> nth=0")
     page.wait_for_selector("#changes .sides")
@@ -299,10 +319,33 @@ def test_it_prints_the_first_screen_and_the_cases_that_are_looked_at(leases, see
     page.emulate_media(media="screen")
 
 
-@pytest.mark.parametrize("width", [390, 820])
-def test_no_part_is_wider_than_a_small_screen(leases, forms, seen, width):
+def test_what_is_folded_on_the_screen_is_open_on_paper_and_no_number_is_torn(leases, seen):
+    page = seen.open(leases.file)
+    page.evaluate("""() => addEventListener('beforeprint', () => {
+      window.folded = document.querySelectorAll('#overview details:not([open])').length;
+    })""")
+    assert page.locator("#overview details:not([open])").count() == 2
+    page.pdf(format="A4")
+    assert page.evaluate("window.folded") == 0
+    assert page.locator("#overview details:not([open])").count() == 2, "they are folded again after it"
+
+    page.set_viewport_size({"width": 703, "height": 900})  # A4 without its margins
+    page.emulate_media(media="print")
+    try:
+        assert page.locator("#overview details table").first.is_visible()  # without any event, too
+        lines = page.eval_on_selector_all(
+            "#overview .whole", "parts => parts.map(part => part.getClientRects().length)"
+        )
+        assert len(lines) > 20
+        assert set(lines) == {1}
+        assert page.evaluate("document.documentElement.scrollWidth") <= 703
+    finally:
+        page.emulate_media(media="screen")
+        page.set_viewport_size({"width": 1400, "height": 900})
+
+
+def test_no_part_is_wider_than_a_small_screen(leases, forms, seen):
     page = seen.page
-    page.set_viewport_size({"width": width, "height": 800})
     try:
         for report, after in (
             (leases, ""),
@@ -313,7 +356,9 @@ def test_no_part_is_wider_than_a_small_screen(leases, forms, seen, width):
             (forms, "#case=clinic-4-json"),
         ):
             seen.open(report.file, after)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, after
+            for width in (390, 820):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, after
     finally:
         page.set_viewport_size({"width": 1400, "height": 900})
 

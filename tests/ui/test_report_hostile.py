@@ -2,10 +2,13 @@
 
 import csv
 import io
+import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
-from report_scenario import GRADERS, answered, head_of, write_page_of
+from report_scenario import GRADERS, answered, head_of, page_of, write_page_of
 from scenario import AT, PASSAGE, case, output, row
 from ui.dagster_ui import CHROMIUM
 from ui.report_page import reader
@@ -97,6 +100,10 @@ PAYLOADS = [
     "../../../../etc/passwd",
     "file:///etc/passwd",
 ]
+
+
+NUMBERS = ["007", "1E5", "3-4", "12:30", "1,5"]
+"""Ids that a spreadsheet would take for a number, a date or a time."""
 
 
 def id_of(number: int) -> str:
@@ -191,8 +198,9 @@ def failed(text: str) -> AuditRecord:
 @pytest.fixture(scope="module")
 def records():
     return [
-        answered("plain", "It is so.", passages=[("lease", PASSAGE)]),
+        answered("plain", "It is so.", passages=[("lease", PASSAGE)], category="W" * 600),
         *map(hostile, range(len(PAYLOADS))),
+        *(answered(case_id, "It is so.", passages=[("lease", PASSAGE)]) for case_id in NUMBERS),
         failed(PAYLOADS[0]),
     ]
 
@@ -232,6 +240,23 @@ def elements(page) -> dict:
     return found
 
 
+LOOK = """async id => {
+  location.hash = new URLSearchParams({ case: id });
+  const until = Date.now() + 15000;
+  while (document.querySelector('#case:not([hidden]) h2')?.textContent !== id) {
+    if (Date.now() > until) throw new Error('the case is not shown');
+    await new Promise(go => setTimeout(go, 2));
+  }
+  const texts = selector => [...document.querySelectorAll(selector)].map(block => block.textContent);
+  return {
+    answer: texts('#case .answer .text'), passages: texts('#case .passages .text'), said: texts('#case .scores')[0],
+    fits: document.documentElement.scrollWidth <= innerWidth,
+    head: document.elementFromPoint(innerWidth / 2, 8).closest('header') !== null,
+  };
+}"""
+"""Goes to a case and returns what is seen there, in one step: there are many of them."""
+
+
 def test_there_are_more_than_fifty_payloads_and_none_runs_wherever_one_looks(records, report, seen):
     assert len(PAYLOADS) > 50
     page = seen.open(report)
@@ -239,21 +264,20 @@ def test_there_are_more_than_fifty_payloads_and_none_runs_wherever_one_looks(rec
     assert elements(page) == OURS
     seen.go("view=cases", "#table tbody a")
     assert elements(page) == OURS
-    for number, record in enumerate(records[1:-1]):
-        page.evaluate("id => { location.hash = new URLSearchParams({ case: id }) }", record.case.id)
-        page.wait_for_function("id => document.querySelector('#case h2')?.textContent === id", arg=record.case.id)
-        texts = page.eval_on_selector_all("#case .answer .text", "blocks => blocks.map(block => block.textContent)")
-        assert texts == [record.call.output.answer], PAYLOADS[number]
-        passages = page.eval_on_selector_all("#case .passages .text", "blocks => blocks.map(b => b.textContent)")
-        assert passages == [context.text for context in record.call.output.contexts], PAYLOADS[number]
-        assert PAYLOADS[number] in page.eval_on_selector("#case .scores", "node => node.textContent")
+    for number, record in enumerate(records[1 : 1 + len(PAYLOADS)]):
+        shown = page.evaluate(LOOK, record.case.id)
+        assert shown["answer"] == [record.call.output.answer], PAYLOADS[number]
+        assert shown["passages"] == [context.text for context in record.call.output.contexts], PAYLOADS[number]
+        assert PAYLOADS[number] in shown["said"]
+        assert shown["fits"], PAYLOADS[number]
+        assert shown["head"], f"something covers the head of the page: {PAYLOADS[number]}"
         assert elements(page) == OURS, PAYLOADS[number]
     assert page.evaluate("window.pwned") is None
     assert page.locator("meta").count() == n_meta
     assert page.url.startswith(report.as_uri())
 
 
-def test_no_payload_moves_or_covers_what_stands_beside_it(records, report, seen):
+def test_no_payload_moves_what_stands_beside_it_in_the_table(report, seen):
     page = seen.open(report, "#view=cases")
     heights, edges = page.evaluate("""() => {
       const rows = [...document.querySelectorAll('#table tbody tr:not(.gap)')];
@@ -262,12 +286,35 @@ def test_no_payload_moves_or_covers_what_stands_beside_it(records, report, seen)
     }""")
     assert set(heights) == {36}
     assert len(set(edges)) == 1
-    for record in records[1:-1]:
-        page.evaluate("id => { location.hash = new URLSearchParams({ case: id }) }", record.case.id)
-        page.wait_for_function("id => document.querySelector('#case h2')?.textContent === id", arg=record.case.id)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), record.case.id[:80]
-        over = page.evaluate("() => document.elementFromPoint(innerWidth / 2, 8).closest('header') !== null")
-        assert over, "something covers the head of the page"
+
+
+def test_long_names_do_not_widen_a_narrow_page(report, seen):
+    seen.page.set_viewport_size({"width": 380, "height": 800})
+    try:
+        page = seen.open(report)
+        page.evaluate("() => document.querySelectorAll('details').forEach(part => { part.open = true })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380
+        for after in ("#view=cases", "#case=plain", "#view=changes", "#view=provenance"):
+            page = seen.open(report, after)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 380, after
+    finally:
+        seen.page.set_viewport_size({"width": 1400, "height": 900})
+
+
+def test_options_show_signs_without_a_shape_by_their_codes_and_still_choose(records, report, seen):
+    page = seen.open(report, "#view=cases")
+
+    labels = page.eval_on_selector_all("#filters option", "options => options.map(option => option.textContent)")
+    assert not [
+        label
+        for label in labels
+        if re.search(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]", label)
+    ]
+    assert "[U+202E]txt.exe[U+202C] right to left" in labels
+    assert max(map(len, labels)) <= 61
+    category = next(record.case.category for record in records if "\u202e" in record.case.category)
+    page.select_option("#filter-category", category)
+    page.wait_for_function("() => document.getElementById('found').textContent.startsWith('1 case of')")
 
 
 def test_signs_that_reorder_or_are_not_seen_are_shown_by_their_codes(report, seen):
@@ -305,6 +352,86 @@ def test_no_cell_of_the_csv_is_a_formula(records, report, seen):
     for cell in (cell for line in rows[1:] for cell in line):
         assert cell.strip()[:1] not in {"=", "+", "-", "@", "＝", "|", "%"}, cell
         assert not any(sign in cell for sign in "\x00\x1b\u202e\u2066")
+    assert [line[0] for line in rows if line[0][1:] in NUMBERS] == [f"'{case_id}" for case_id in NUMBERS]
+
+
+FILE_NAMES = [
+    name for text in PAYLOADS if (name := text.replace("/", "∕").replace("\0", "")[:80]) not in {"", ".", ".."}
+]
+"""The payloads as a file's name: all of them but for the two signs that no name can have."""
+
+
+def test_a_report_is_the_same_under_any_name_of_its_file(tmp_path, seen):
+    text = page_of([answered("plain", "It is so.", passages=[("lease", PASSAGE)])])
+    assert len(FILE_NAMES) > 50
+    for at in range(0, len(FILE_NAMES), 8):  # eight to a path: seven folders and the file itself
+        *folders, name = FILE_NAMES[at : at + 8]
+        folder = tmp_path.joinpath(*folders)
+        folder.mkdir(parents=True)
+        file = folder / f"{name}.html"
+        file.write_text(text, encoding="utf-8")
+        page = seen.open(file, "#case=plain")
+        assert elements(page) == OURS, name
+        assert page.evaluate("window.pwned") is None, name
+        assert page.title() == "leases · 2026-03-14 · FAIL"
+
+
+INJECTED = """<script>window.pwned = 1</script><img src="{url}/pixel.png" onerror="window.pwned = 2">
+<script src="{url}/x.js"></script><link rel="stylesheet" href="{url}/x.css"><iframe src="{url}/frame"></iframe>
+<div id="styled" style="position: fixed">over everything</div>"""
+"""What somebody could put into a copy of a report; the policy in its head must keep all of it from working."""
+
+
+@pytest.fixture
+def listener():
+    """A server on this machine that notes what is asked of it."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(404)
+            self.end_headers()
+
+        def log_message(self, *said):
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_the_policy_keeps_what_is_put_into_a_copy_from_running_and_from_asking_anybody(tmp_path, seen, listener):
+    url, asked = listener
+    whole = page_of([answered("plain", "It is so.", passages=[("lease", PASSAGE)])])
+    changed = whole.replace('<main id="main"', f'{INJECTED.format(url=url)}<main id="main"')
+    policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+
+    def opened(name: str, text: str):
+        file = tmp_path / name
+        file.write_text(text, encoding="utf-8")
+        page = seen.open(file)
+        page.wait_for_load_state("load")
+        found = page.evaluate("() => [window.pwned, getComputedStyle(document.getElementById('styled')).position]")
+        said, seen.said[:], seen.requests[:] = list(seen.said), [], []
+        return found, said
+
+    found, said = opened("guarded.html", changed)
+    assert found == [None, "static"]
+    assert asked == []
+    refused = {word for line in said for word in re.findall(r"[a-z]+-src", line)}
+    assert {"script-src", "style-src", "img-src"} <= refused, said
+
+    found, _ = opened("unguarded.html", policy.sub("", changed))  # without the policy all of it would have worked
+    assert found[0] in {1, 2}
+    assert found[1] == "fixed"
+    assert {"/pixel.png", "/x.js", "/x.css"} <= set(asked)
 
 
 def test_marks_hold_their_place_behind_characters_beyond_the_basic_plane(tmp_path, seen):

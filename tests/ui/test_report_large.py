@@ -1,9 +1,12 @@
 """A report of ten thousand cases: it opens, filters and scrolls without keeping its reader waiting.
 
-The bounds are generous, for a busy machine; what it really takes is measured by ``tests/benchmarks/report.py``.
+What it really takes is measured by ``tests/benchmarks/report.py``: about half a second. The promise is 3 seconds on a
+machine that does nothing else, so the bound is 3 seconds times what this machine makes a busy loop wait just now: wall
+time over its own time on a processor is 1 on an idle machine, whatever its speed, and grows with what others take.
 """
 
 import time
+from collections.abc import Callable
 
 import pytest
 from report_scenario import answered, renamed, write_page_of
@@ -34,25 +37,52 @@ def report(tmp_path_factory):
     return write_page_of(tmp_path_factory.mktemp("large") / "report.html", records, graders=GRADERS)
 
 
+PROMISED_S = 3.0
+
+
+def waiting() -> float:
+    """Return how many times longer than its own time a busy loop takes here just now; at least 1."""
+    wall, own = time.perf_counter(), time.process_time()
+    while time.process_time() - own < 0.15:
+        pass
+    return max(1.0, (time.perf_counter() - wall) / (time.process_time() - own))
+
+
+def assert_quick(act: Callable[[], object], what: str) -> None:
+    """Check that something takes no more than promised; others may get in its way twice."""
+    seen = []
+    for _ in range(3):
+        before, started = waiting(), time.perf_counter()
+        act()
+        took, load = time.perf_counter() - started, max(before, waiting())
+        if took < PROMISED_S * load:
+            return
+        seen.append(f"{took:.1f} s where a busy loop takes {load:.1f} times its time")
+    raise AssertionError(f"{what}: " + "; ".join(seen))
+
+
 def test_ten_thousand_cases_open_filter_and_scroll_at_once(report):
     with reader() as seen:
-        started = time.monotonic()
-        page = seen.open(report)
-        assert time.monotonic() - started < 10
+        page = seen.page
+        assert_quick(lambda: seen.open(report), "opening")
         seen.go("view=cases", "#table tbody a")
         assert page.inner_text("#found") == "10,000 cases of 10,000"
         assert page.locator("#table tbody tr").count() < 100, "only the rows that can be seen are in the page"
 
-        started = time.monotonic()
-        page.select_option("#filter-grader", "no_pii")
-        page.select_option("#filter-outcome", "f")
-        page.wait_for_function("() => document.getElementById('found').textContent === '1,000 cases of 10,000'")
-        page.fill("#filter-q", "case-0777")
-        page.wait_for_function("() => document.getElementById('found').textContent === '1 case of 10,000'")
-        page.fill("#filter-q", "")
-        page.select_option("#filter-outcome", "")
-        page.wait_for_function("() => document.getElementById('found').textContent === '10,000 cases of 10,000'")
-        assert time.monotonic() - started < 10
+        def shown(found: str) -> None:
+            page.wait_for_function(f"() => document.getElementById('found').textContent === '{found} of 10,000'")
+
+        def filtered() -> None:
+            page.select_option("#filter-grader", "no_pii")
+            page.select_option("#filter-outcome", "f")
+            shown("1,000 cases")
+            page.fill("#filter-q", "case-0777")
+            shown("1 case")
+            page.fill("#filter-q", "")
+            page.select_option("#filter-outcome", "")
+            shown("10,000 cases")
+
+        assert_quick(filtered, "four changes of the filters")
 
         page.evaluate("() => { document.getElementById('rows').scrollTop = 36 * 9000 }")
         page.wait_for_selector("#table tbody a bdi:text-is('case-09005')")

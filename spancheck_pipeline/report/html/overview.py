@@ -13,12 +13,14 @@ from urllib.parse import urlencode
 
 from spancheck_pipeline.decision.adjudication import Adjudication
 from spancheck_pipeline.decision.audit import AuditHead
-from spancheck_pipeline.decision.comparison import ComparisonDocument
 from spancheck_pipeline.decision.difference import DifferenceDocument, difference_of
-from spancheck_pipeline.decision.figures import GraderFigures, JudgeFigures, Rate, ScorecardDocument
+from spancheck_pipeline.decision.figures import Cost, GraderFigures, JudgeFigures, Rate, ScorecardDocument
+from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.decision.rule import Answer, RuleResult
 from spancheck_pipeline.decision.trend import TrendDocument
 from spancheck_pipeline.report.html import wording
+from spancheck_pipeline.report.html.beside import Beside, beside
+from spancheck_pipeline.report.html.provenance import Sealing, check_command, decisions_about, provenance
 from spancheck_pipeline.report.plots import figure_svg, rate_svg
 
 _GRAVITY: Final = (Answer.FAIL, Answer.NOT_MEASURED, Answer.INCONCLUSIVE, Answer.PASS)
@@ -35,6 +37,10 @@ class ReportFacts:
     """The last dates up to this one; None for a run that belongs to no date, or where a date cannot be read."""
     adjudications: tuple[Adjudication, ...] = ()
     """What people signed about findings of this place; those after the decision are not shown."""
+    decisions: tuple[GateDecision, ...] = ()
+    """Every decision that is kept about this place, the first one first; that of the head is among them."""
+    sealing: Sealing | None = None
+    """The audit log's digest and the head of its chain; None where the page is made from no stored log."""
 
 
 def link(**filters: str) -> str:
@@ -46,26 +52,35 @@ def overview(facts: ReportFacts) -> Section:
     """Return everything that the template shows."""
     head = facts.head
     card, decision = head.summary, head.decision
-    differences = [difference_of(item, decision.settings.regression if decision else None) for item in head.comparisons]
+    baselines = beside(head.comparisons)
+    settings = decision.settings.regression if decision else None
+    differences = [difference_of(item.comparison, settings) for item in baselines]
+    number = decision.revision if decision else None
+    is_latest = number is None or all((item.revision or 0) <= number for item in facts.decisions)
     return {
         "head": head,
         "card": card,
         "decision": decision,
         "sentence": wording.sentence(decision),
         "rules": _rules(decision.rules if decision else ()),
-        "headline": list(_headline(card, head.comparisons)),
-        "baselines": [_baseline(item) for item in differences],
+        "headline": list(_headline(card, baselines)),
+        "baselines": [_baseline(item) for item in baselines],
         "graders": [_grader(name, card, differences, _thresholds(head)) for name in card.graders],
         "trend": list(_trend(facts.trend)) if facts.trend else [],
         "n_nights": len(facts.trend.nights) if facts.trend else 0,
         "categories": _categories(card),
-        "coverage": list(_coverage(card, head)),
+        "coverage": list(_coverage(card, head, baselines)),
         "judges": [_judge(judge) for judge in card.judges.values()],
         "people": list(_people(card)),
         "specs": {name: json.dumps(spec, ensure_ascii=False, indent=2) for name, spec in head.graders.items()},
         "manifest": json.dumps(head.manifest.model_dump(mode="json"), ensure_ascii=False, indent=2)
         if head.manifest
         else None,
+        "unpriced": _unpriced(card.headline.cost),
+        "decisions": decisions_about(head, facts.decisions),
+        "provenance": provenance(head, facts.sealing),
+        "sealing": facts.sealing,
+        "check": check_command(head, facts.sealing, is_latest=is_latest),
     }
 
 
@@ -81,7 +96,7 @@ def _tests(rule: RuleResult) -> str:
     if rule.detectable_drop is not None:
         facts.append(f"would have seen a drop of {rule.detectable_drop * 100:.3g} points")
     if rule.cases_needed is not None:
-        facts.append(f"about {rule.cases_needed:,} independent cases needed")
+        facts.append(f"about {wording.count(rule.cases_needed, 'independent case')} needed")
     return "; ".join(facts)
 
 
@@ -93,7 +108,7 @@ def _thresholds(head: AuditHead) -> Mapping[str, float | None]:
 # -- rates ------------------------------------------------------------------------------------------------------
 
 
-def _headline(card: ScorecardDocument, comparisons: Sequence[ComparisonDocument]) -> Iterator[Section]:
+def _headline(card: ScorecardDocument, baselines: Sequence[Beside]) -> Iterator[Section]:
     headline = card.headline
     hallucination = headline.hallucination
     of_grader = {figures.measurement.replace("_", "").lower(): name for name, figures in reversed(card.graders.items())}
@@ -102,7 +117,7 @@ def _headline(card: ScorecardDocument, comparisons: Sequence[ComparisonDocument]
         ("Abstention correctness", "abstentioncorrect", headline.abstention_correctness),
     ):
         grader = of_grader.get(key)
-        against = [_against(item, grader) for item in comparisons] if grader else []
+        against = [_against(item, grader) for item in baselines] if grader else []
         yield _card(title, rate, "measured case", "No grader of this suite measures it.", [a for a in against if a])
     rate = hallucination.rate if hallucination else None
     yield _card("Hallucination rate", rate, "asserting answer", "No grader of this suite measures it.", [])
@@ -118,19 +133,19 @@ def _card(title: str, rate: Rate | None, noun: str, missing: str, against: Seque
     return {"title": title, "value": wording.percent(rate.value if rate else None), "lines": [*lines, *against]}
 
 
-def _against(comparison: ComparisonDocument, grader: str) -> str | None:
-    figures = comparison.graders.get(grader)
+def _against(baseline: Beside, grader: str) -> str | None:
+    figures = baseline.comparison.graders.get(grader)
     if figures is None or figures.difference.value is None:
         return None
-    return f"{wording.points(figures.difference.value)} points against {wording.BASELINES[comparison.baseline_kind]}"
+    return f"{wording.points(figures.difference.value)} points against {baseline.label}"
 
 
-def _baseline(difference: DifferenceDocument) -> Section:
-    comparison = difference.comparison
+def _baseline(shown: Beside) -> Section:
+    comparison = shown.comparison
     baseline = comparison.baseline
     return {
-        "label": wording.BASELINES[comparison.baseline_kind],
-        "where": baseline.date or baseline.run_id,
+        "label": shown.label,
+        "where": shown.where,
         "run_id": baseline.run_id,
         "version": baseline.target_version,
         "not_comparable": comparison.not_comparable,
@@ -269,7 +284,7 @@ def _judge(judge: JudgeFigures) -> Section:
 # -- what was not measured --------------------------------------------------------------------------------------
 
 
-def _coverage(card: ScorecardDocument, head: AuditHead) -> Iterator[Section]:
+def _coverage(card: ScorecardDocument, head: AuditHead, baselines: Sequence[Beside]) -> Iterator[Section]:
     """Yield what is missing or rests on little, each a sentence with a link to the cases where there is one."""
     if card.errors:
         errors = ", ".join(f"{wording.visible(name)} × {n}" for name, n in card.errors.items())
@@ -279,11 +294,11 @@ def _coverage(card: ScorecardDocument, head: AuditHead) -> Iterator[Section]:
         yield from _unmeasured(name, figures)
     cost, latency = card.headline.cost, card.headline.latency
     if cost.n_unpriced:
-        models = ", ".join(map(wording.visible, cost.unpriced_models))
-        yield _said(f"{wording.count(cost.n_unpriced, 'answer')} without a known cost ({models}).")
+        models = ", ".join(map(wording.model, cost.unpriced_models))
+        yield _said(f"{wording.count(cost.n_unpriced, 'answer')} without a known cost; model: {models}.")
     if latency.n_unknown:
         yield _said(f"{wording.count(latency.n_unknown, 'row')} without a known time.")
-    yield from _uncompared(head)
+    yield from _uncompared(head, baselines)
 
 
 def _unmeasured(name: str, figures: GraderFigures) -> Iterator[Section]:
@@ -297,12 +312,19 @@ def _unmeasured(name: str, figures: GraderFigures) -> Iterator[Section]:
         yield {"text": text, "link": link(grader=name, outcome="n")}
 
 
-def _uncompared(head: AuditHead) -> Iterator[Section]:
-    for comparison in head.comparisons:
-        label = wording.BASELINES[comparison.baseline_kind]
-        for reason in comparison.not_comparable:
-            yield _said(f"Not compared with {label}: {wording.visible(reason)}.")
-    if not head.comparisons:
+def _unpriced(cost: Cost) -> str | None:
+    """Return what the card of costs says of answers without a price; None where there are none."""
+    if not cost.n_unpriced:
+        return None
+    known = f"the others cost {wording.usd(cost.priced_total_usd)}" if cost.n_priced else "no cost is known"
+    return f"{wording.count(cost.n_unpriced, 'answer')} without a known price; {known}"
+
+
+def _uncompared(head: AuditHead, baselines: Sequence[Beside]) -> Iterator[Section]:
+    for baseline in baselines:
+        for reason in baseline.comparison.not_comparable:
+            yield _said(f"Not compared with {baseline.label}: {wording.visible(reason)}.")
+    if not baselines:
         yield _said("There was no baseline to compare with: thresholds alone decided.")
     for rule in head.decision.rules if head.decision else ():
         if rule.answer is Answer.INCONCLUSIVE:

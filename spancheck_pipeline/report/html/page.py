@@ -16,9 +16,9 @@ import jinja2
 from markupsafe import Markup
 
 from spancheck_pipeline.decision.audit import AuditHead, AuditRecord
-from spancheck_pipeline.decision.comparison import ComparisonDocument
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 from spancheck_pipeline.report.html import wording
+from spancheck_pipeline.report.html.beside import Beside, beside
 from spancheck_pipeline.report.html.overview import ReportFacts, link, overview
 from spancheck_pipeline.report.html.packing import LinePacker, Packer
 from spancheck_pipeline.report.html.records import Earlier, by_case, case_json, earlier_json, table_row
@@ -77,7 +77,6 @@ def _start(facts: ReportFacts, stamps: Mapping[str, str]) -> str:
         stamps=stamps,
         style=Markup(_asset("page.css")),  # noqa: S704 - our own file
         link=link,
-        provenance=_provenance(facts.head, stamps),
     )
 
 
@@ -135,15 +134,15 @@ def _about(head: AuditHead, graders: Sequence[str]) -> dict[str, Any]:
         "graders": graders,
         "epochs": card.epochs,
         "why": {reason: list(ids) for reason, ids in card.attributions.items()},
-        "baselines": [_flips(item) for item in head.comparisons],
+        "baselines": [_flips(item) for item in beside(head.comparisons)],
     }
 
 
-def _flips(comparison: ComparisonDocument) -> dict[str, Any]:
+def _flips(baseline: Beside) -> dict[str, Any]:
     return {
-        "kind": comparison.baseline_kind,
-        "label": wording.BASELINES[comparison.baseline_kind],
-        "where": comparison.baseline.date or comparison.baseline.run_id,
+        "kind": baseline.kind,
+        "label": baseline.label,
+        "where": baseline.where,
         "flips": {
             name: {
                 "failing": list(figures.newly_failing_case_ids),
@@ -151,30 +150,6 @@ def _flips(comparison: ComparisonDocument) -> dict[str, Any]:
                 "unmeasured": list(figures.newly_unmeasured_case_ids),
                 "flaky": list(figures.flaky_flip_case_ids),
             }
-            for name, figures in comparison.graders.items()
+            for name, figures in baseline.comparison.graders.items()
         },
     }
-
-
-def _provenance(head: AuditHead, stamps: Mapping[str, str]) -> list[tuple[str, str]]:
-    manifest, decision = head.manifest, head.decision
-    rows: list[tuple[str, object]] = [
-        ("run id", head.run_id),
-        ("audit log, schema", head.schema_version),
-        ("spancheck-pipeline", head.package_version),
-    ]
-    if manifest:
-        rows += [
-            ("captured from", manifest.started_at.isoformat(timespec="seconds")),
-            ("to", manifest.finished_at.isoformat(timespec="seconds")),
-            ("target", f"{manifest.target.kind} {manifest.target.reference}"),
-            ("target version", manifest.target.version or "not stated"),
-            ("git commit", manifest.git_commit or "not known"),
-            ("digest of the cases", manifest.dataset_digest),
-        ]
-    if decision:
-        rows.append(("digest of the scorecard", decision.scorecard_digest))
-        rows += [("note of the decision", decision.note)] if decision.note else []
-    rows += [(f"content of {name}", value) for name, value in head.inputs.items()]
-    rows += [(f"report: {name.replace('-', ' ')}", value) for name, value in stamps.items()]
-    return [(label, str(value)) for label, value in rows]

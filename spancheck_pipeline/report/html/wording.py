@@ -7,6 +7,7 @@ from typing import Final
 
 from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.decision.rule import Answer
+from spancheck_pipeline.decision.tally import NOT_REPORTED
 
 NONE: Final = "–"
 BASELINES: Final = {"release": "the release", "last_good": "the last good run", "given": "the baseline"}
@@ -79,6 +80,15 @@ def count(n: int, what: str, many: str | None = None) -> str:
     return f"{n:,} {what if n == 1 else many or what + 's'}"
 
 
+def model(name: str) -> str:
+    """Return the name of a model as a part of a sentence.
+
+    >>> model("gpt-9"), model("(not reported)")
+    ('gpt-9', 'not reported')
+    """
+    return name.strip("()") if name == NOT_REPORTED else visible(name)
+
+
 def sentence(decision: GateDecision | None) -> str:
     """Return the decision in one sentence."""
     if decision is None:
@@ -89,9 +99,13 @@ def sentence(decision: GateDecision | None) -> str:
         return f"The gate lets this run pass: {'its one rule holds' if n == 1 else f'all {n} rules hold'}."
     whom = "lets this run pass" if decision.ok else "does not let this run pass"
     said = {
-        Answer.FAIL: "{} of {} rules {}".format(rules[Answer.FAIL], n, "fails" if rules[Answer.FAIL] == 1 else "fail"),
-        Answer.NOT_MEASURED: f"{rules[Answer.NOT_MEASURED]} of {n} rules could not be measured",
-        Answer.INCONCLUSIVE: f"{rules[Answer.INCONCLUSIVE]} of {n} rules could not have seen a regression",
+        Answer.FAIL: "fails" if rules[Answer.FAIL] == 1 else "fail",
+        Answer.NOT_MEASURED: "could not be measured",
+        Answer.INCONCLUSIVE: "could not have seen a regression",
     }
-    grave = [text for answer, text in said.items() if rules[answer]]
+    grave = [
+        f"{'its one rule' if n == 1 else f'{rules[answer]} of {n} rules'} {what}"
+        for answer, what in said.items()
+        if rules[answer]
+    ]
     return f"The gate {whom}: {'; '.join(grave)}."

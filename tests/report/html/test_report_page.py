@@ -20,6 +20,7 @@ from scenario import PASSAGE, QUOTE, case, row
 
 from spancheck_pipeline.decision.adjudication import Adjudication, finding_digest
 from spancheck_pipeline.decision.audit import AuditRecord, AuditScore, AuditVerdict
+from spancheck_pipeline.decision.comparison import ComparisonDocument, RunIdentity
 from spancheck_pipeline.decision.figures import (
     Adjudicated,
     AdjudicatedFigures,
@@ -28,9 +29,12 @@ from spancheck_pipeline.decision.figures import (
     JudgeFigures,
     Rate,
 )
+from spancheck_pipeline.decision.rule import Answer
 from spancheck_pipeline.decision.standing import Standing
+from spancheck_pipeline.report.html.beside import beside
 from spancheck_pipeline.report.html.overview import ReportFacts
 from spancheck_pipeline.report.html.page import write_page
+from spancheck_pipeline.report.html.provenance import Sealing
 from spancheck_pipeline.report.html.records import LETTERS, table_row
 
 GOOD = "Either party may end the lease with 30 days written notice."
@@ -251,6 +255,87 @@ def test_no_text_of_a_case_stands_in_the_file_as_it_is(text):
     outside = re.sub(r'<script type="application/gzip".*?</script>', "", page, flags=re.DOTALL)
     assert GOOD not in outside
     assert len(re.findall(r"</script>", page)) == len(re.findall(r"<script", page))
+
+
+@pytest.mark.parametrize(
+    ("sealing", "date", "said"),
+    [
+        (Sealing(content_digest="c" * 64, head="a" * 64, n_records=2), "2026-03-14", "leases 2026-03-14"),
+        (Sealing(content_digest="c" * 64, head="a" * 64, n_records=2), None, "run:leases-1"),
+        (Sealing(content_digest="c" * 64), "2026-03-14", None),
+        (None, "2026-03-14", None),
+    ],
+)
+def test_the_head_of_the_chain_stands_there_with_the_command_that_checks_it(sealing, date, said):
+    head = head_of(two_cases()).model_copy(update={"date": date})
+
+    text = visible_text("".join(write_page(ReportFacts(head=head, sealing=sealing), two_cases(), [], STAMPS)))
+
+    assert (f"spancheck audit verify {said} --head {'a' * 64}" in text) == (said is not None)
+    assert ("a chain of 2 records" in text) == (said is not None)
+    assert ("has no seal" in text) == (sealing is not None and sealing.head is None)
+    assert "report: " not in text  # what the file says of itself to machines stays in its head
+    assert "00000" not in text
+
+
+def test_every_decision_about_a_date_stands_there_and_whether_this_is_the_first_or_the_last():
+    head = head_of(two_cases())
+    first = head.decision.model_copy(update={"run_id": "leases-0", "decided_by": "eve", "note": "by hand"})
+    second, third = (head.decision.model_copy(update={"revision": number}) for number in (2, 3))
+
+    def shown(decision, *known) -> str:
+        facts = ReportFacts(head=head.model_copy(update={"decision": decision}), decisions=known)
+        return visible_text("".join(write_page(facts, two_cases(), [], STAMPS)))
+
+    assert "decision was made before" not in shown(first, first)
+    assert "Decisions about this date" not in shown(first, first)
+    text = shown(second, first, second)
+    said = "This is not the first decision: 1 decision was made before it; it said PASS."
+    assert text.index(said) < text.index("Headline figures")
+    assert f"1 PASS {first.decided_at:%Y-%m-%d %H:%M} UTC eve by hand about another capture, leases-0" in text
+    assert f"2 PASS {first.decided_at:%Y-%m-%d %H:%M} UTC ada the one of this page" in text
+    assert "2 decisions were made before it; the last of them said PASS." in shown(third, first, second, third)
+    assert "It is not the latest either: decision 3 says PASS." in shown(second, first, second, third)
+    assert "This is not the latest decision: decision 2 says PASS." in shown(first, first, second)
+
+
+def compared(kind: str, run_id: str) -> ComparisonDocument:
+    return ComparisonDocument(
+        suite="leases",
+        baseline_kind=kind,
+        candidate=RunIdentity(run_id="leases-1", date="2026-03-14"),
+        baseline=RunIdentity(run_id=run_id, date="2026-03-13"),
+        n_shared=2,
+    )
+
+
+def test_a_run_that_is_both_the_release_and_the_last_good_run_stands_there_once():
+    one, same, other = compared("release", "a"), compared("last_good", "a"), compared("last_good", "b")
+
+    assert [item.label for item in beside([one, same])] == ["the release and the last good run"]
+    assert [item.label for item in beside([one, other])] == ["the release", "the last good run"]
+    page = page_of(two_cases(), comparisons=[one, same])
+    assert page.count('class="flips"') == 1
+    assert len(lines_of(page)[0]["baselines"]) == 1
+    assert "Against the release and the last good run 2026-03-13" in visible_text(page)
+
+
+def test_one_of_a_thing_is_said_as_one_and_what_is_not_known_is_not_zero():
+    head = head_of(two_cases()[:1])
+    (rule, *_) = head.decision.rules
+    alone = head.decision.model_copy(update={"rules": (rule,)})
+
+    text = visible_text(page_of(two_cases()[:1], head.model_copy(update={"decision": alone})))
+
+    assert "its one rule holds" in text
+    assert "The one rule of the gate" in text
+    assert "Cost and latency unknown cost of an answer 1 answer without a known price; no cost is known" in text
+    assert "1 answer without a known cost; model: not reported." in text
+    assert not re.search(r"\b1 (answers|cases|calls|rules|rows|epochs|decisions)\b", text)
+    assert "0 USD" not in text
+    broken = rule.model_copy(update={"answer": Answer.FAIL})
+    failing = alone.model_copy(update={"rules": (broken,), "answer": Answer.FAIL})
+    assert "pass: its one rule fails." in visible_text(page_of([], head.model_copy(update={"decision": failing})))
 
 
 def signed(of: AuditRecord, at: datetime, **fields) -> Adjudication:

@@ -11,14 +11,25 @@ const showCase = async (parameters) => {
     return;
   }
   const item = await caseOf(state.rows[at]);
-  const asked = Number(parameters.get("epoch") || 0);
-  const epoch = item.epochs.find((one) => one.epoch === asked) || item.epochs[0];
+  const asked = parameters.has("epoch") ? Number(parameters.get("epoch")) : null;
+  const epoch = item.epochs.find((one) => one.epoch === asked) || tellingEpoch(item, state.rows[at]);
   const parts = [caseHead(item, at), questionOf(item)];
   if (item.epochs.length > 1) parts.push(epochsOf(item, epoch));
   parts.push(epochPart(item, epoch));
   for (const part of await beforeParts(item, epoch)) parts.push(part);
   parts.push(labelsOf(item));
   caseNode.replaceChildren(...parts);
+};
+
+// The epoch that a case opens at: of a flaky one the first that failed, so that one sees what is wrong with it.
+const flakyIn = (row) => state.about.graders.map((name, at) => at).filter((at) => row[OUTCOMES][at] === "k");
+const tellingEpoch = (item, row) => {
+  const flaky = flakyIn(row);
+  const chosen = state.about.graders.indexOf(filters.grader);
+  const looked = flaky.includes(chosen) ? [chosen] : flaky;
+  const failed = (epoch) => epoch.scores.some((score) => looked.includes(score.grader) && score.outcome === "fail");
+  const missing = (epoch) => epoch.scores.some((score) => looked.includes(score.grader) && score.outcome === "unmeasured");
+  return item.epochs.find(failed) || item.epochs.find(missing) || item.epochs[0];
 };
 
 const backLink = () => make("a", { href: address({ view: "cases", ...filters }) }, "All cases");
@@ -32,6 +43,7 @@ const caseHead = (item, at) => {
     against.set(what, [...(against.get(what) || [how === "passing" ? "pass" : "fail"]), state.about.baselines[baseline].label]);
   }
   const flips = [...against].map(([what, [kind, ...labels]]) => chip(kind, `${what} (against ${labels.join(" and ")})`));
+  flips.unshift(...flakyIn(state.rows[at]).map((grader) => chip("flaky", `flaky: ${state.about.graders[grader]}`)));
   return make("div", {},
     make("div", { class: "case-head" },
       make("h2", { tabindex: -1 }, inline(item.id)),
@@ -226,7 +238,7 @@ const epochsOf = (item, shown) => {
       make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "grader"), ...item.epochs.map((epoch) => make("th", { scope: "col" }, link(epoch))))),
       make("tbody", {}, ...state.about.graders.map((name, grader) => make("tr", {}, make("th", { scope: "row" }, name),
         ...item.epochs.map((epoch) => { const score = outcome(epoch, grader); return make("td", {}, score === undefined ? "–" : chip(score.outcome, OUTCOME_WORDS[score.outcome])); })))))),
-    make("div", { class: "epochs", role: "region", tabindex: 0, "aria-label": "Answers of every epoch" }, ...item.epochs.map((epoch) => make("div", { class: "panel" },
+    make("div", { class: "epochs", role: "group", "aria-label": "Answers of every epoch" }, ...item.epochs.map((epoch) => make("div", { class: "panel" },
       make("h4", {}, link(epoch)), epoch.error === null ? make("div", { class: "inner", role: "region", tabindex: 0, "aria-label": `Answer of epoch ${epoch.epoch + 1}` }, textBlock(epoch.answer)) : make("p", {}, chip("fail", "error"), inline(epoch.error[0] || ""))))));
 };
 

@@ -37,7 +37,7 @@ const flipPart = (row, flips, place) => {
     const baseline = state.about.baselines[place];
     const [item, earlier] = await Promise.all([caseOf(row), earlierOf(baseline.kind, row[ID])]);
     if (content.childNodes.length > 0) return;
-    content.append(questionOf(item), earlier === null ? make("p", {}, "The baseline's answer is not kept.") : sidesOf(item, item.epochs[0], earlier, baseline),
+    content.append(questionOf(item), earlier === null ? make("p", {}, "The baseline's answer is not kept.") : sidesOf(item, tellingEpoch(item, row), earlier, baseline),
       make("p", {}, make("a", { href: address({ case: row[ID] }) }, "Open the case")));
   });
   return part;

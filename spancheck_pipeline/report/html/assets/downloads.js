@@ -24,12 +24,15 @@ const flippedTo = (row, how) => [...new Set(flipsOf(row[ID]).filter((flip) => fl
 
 // A spreadsheet must not read a text as a formula: what may begin one gets an apostrophe before it. Other spreadsheets
 // split at semicolons or tabs, so each cell is quoted; signs that move a cursor are taken out.
+// And it must not read an id as a number or a date (007, 1E5, 3-4), as in the sheets of a review.
+const NUMBER = /^[\s\p{Nd}.,:/%$€£()eE+-]+$/u;
+const isNumberLike = (text) => NUMBER.test(text) && /\p{Nd}/u.test(text);
 const FORMULA = /^[\s\u0000-\u001f]*[=+\-@\t\r＝＋－＠|%]/u;
 const cell = (value) => {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
   const plain = value.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "");
-  return `"${(FORMULA.test(plain) ? "'" + plain : plain).replaceAll('"', '""')}"`;
+  return `"${(FORMULA.test(plain) || isNumberLike(plain) ? "'" + plain : plain).replaceAll('"', '""')}"`;
 };
 
 const csvOf = (columns) => {

@@ -32,10 +32,10 @@ const route = async () => {
   isFirst = false;
 };
 
-// What is folded away on the screen is unfolded on paper; opened comparisons would have to be loaded first.
+// What is folded away on the screen is unfolded on paper.
 const unfolded = [];
 const unfold = () => {
-  for (const part of document.querySelectorAll(".view:not([hidden]) details:not([open], .flip, .flip *, .sides *)")) { part.open = true; unfolded.push(part); }
+  for (const part of document.querySelectorAll(".view:not([hidden]) details:not([open], .flip)")) { part.open = true; unfolded.push(part); }
 };
 const fold = () => { for (const part of unfolded.splice(0)) part.open = false; };
 
@@ -48,7 +48,7 @@ const start = async () => {
     setUpChanges();
     find();
     addEventListener("hashchange", guarded(route));
-    addEventListener("beforeprint", unfold);
+    addEventListener("beforeprint", unfold); // a comparison that is folded would have to be loaded first, and stays so
     addEventListener("afterprint", fold);
     await route();
     document.documentElement.dataset.ready = "true";

@@ -28,7 +28,7 @@ const markOf = (open, ending, pick) => {
   const numbers = open.map((range) => range.number);
   const mark = make("mark", {
     class: worst, "data-findings": numbers.join(" "), "data-label": ending.length > 0 ? ending.join(",") : null,
-    title: open.map((range) => `${range.number}: ${range.title}`).join("\n"),
+    title: open.map((range) => `${range.number}: ${coded(range.title)}`).join("\n"),
   });
   mark.addEventListener("click", () => pick(numbers[numbers.length - 1]));
   return mark;

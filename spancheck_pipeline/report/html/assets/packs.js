@@ -44,12 +44,15 @@ const earlierOf = async (kind, id) => {
 
 const FLIPS = { failing: "newly failing", passing: "newly passing", unmeasured: "no longer measured" };
 
+// A text as the search sees it.
+const searched = (text) => text.toLowerCase().replace(/[-_\s]+/g, " ");
+
 const load = async () => {
   const [about, ...rows] = await linesOf("table-of-cases");
   state.about = about;
   state.rows = rows;
   rows.forEach((row, at) => state.byId.set(row[ID], at));
-  state.haystacks = rows.map((row) => `${row[ID]}\n${row[CATEGORY]}\n${row[QUESTION]}`.toLowerCase());
+  state.haystacks = rows.map((row) => searched(`${row[ID]}\n${row[CATEGORY]}\n${row[QUESTION]}`));
   for (const [kind, id, pack, place] of await linesOf("table-of-earlier")) state.earlier.set(kind + " " + id, [pack, place]);
   state.flips = about.baselines.map((baseline) =>
     Object.fromEntries(Object.keys(FLIPS).map((how) =>

@@ -2,6 +2,7 @@
 
 const ROW = 36; // pixels, as in the style sheet
 const MARGIN = 12; // rows above and below those that are seen
+const LABEL = 60; // characters of an option that are shown
 const PRINTED = 500; // rows that are printed at most
 const LETTERS = { f: "fail", k: "flaky", u: "unmeasured", p: "pass", n: "not applicable" };
 const filters = { q: "", deep: false, grader: "", outcome: "", category: "", flag: "", why: "", sort: "", down: false };
@@ -27,7 +28,7 @@ const says = (row) => {
 };
 
 const setUpTable = () => {
-  const option = (value, label) => make("option", { value }, label);
+  const option = (value, label) => make("option", { value, title: label.length > LABEL ? coded(label) : null }, coded(label.length > LABEL ? [...label].slice(0, LABEL).join("") + "…" : label));
   const categories = [...new Set(state.rows.map((row) => row[CATEGORY]))].sort();
   const flags = [["", "all"], ["flaky", "flaky"], ["failing", "newly failing"], ["passing", "newly passing"], ["unmeasured", "no longer measured"], ["error", "failed calls"]];
   state.about.baselines.forEach((baseline, at) => flags.push([`failing-${at}`, `newly failing against ${baseline.label}`]));
@@ -87,7 +88,7 @@ const apply = async () => {
   view.deep = null;
   const mine = view.search;
   find();
-  if (filters.deep && filters.q.trim() !== "") await searchTexts(mine);
+  if (filters.deep && wantedWords().length > 0) await searchTexts(mine);
 };
 
 const passes = (row, at, wanted, grader) => {
@@ -100,11 +101,14 @@ const passes = (row, at, wanted, grader) => {
     if (!flipsOf(row[ID], filters.grader).some((flip) => flip[1] === how && (baseline === undefined || flip[2] === Number(baseline)))) return false;
   }
   if (filters.why !== "" && !view.why.has(row[ID])) return false;
-  return wanted === "" || state.haystacks[at].includes(wanted) || (view.deep !== null && view.deep.has(at));
+  return wanted.every((word) => state.haystacks[at].includes(word)) || (view.deep !== null && view.deep.has(at));
 };
 
+// Every word must occur somewhere, in any order; a hyphen or an underline parts words as a blank does.
+const wantedWords = () => searched(filters.q).split(" ").filter((word) => word !== "");
+
 const find = () => {
-  const wanted = filters.q.trim().toLowerCase();
+  const wanted = wantedWords();
   const grader = state.about.graders.indexOf(filters.grader);
   view.why = new Set(filters.why === "" ? [] : state.about.why[filters.why]);
   const found = [];
@@ -137,7 +141,7 @@ const say = (more = "") => {
 
 // Looking into answers and passages unpacks every block, one after the other, and lets the page breathe in between.
 const searchTexts = async (mine) => {
-  const wanted = filters.q.trim().toLowerCase();
+  const wanted = wantedWords();
   const byPack = new Map();
   state.rows.forEach((row, at) => { if (!byPack.has(row[PACK])) byPack.set(row[PACK], []); byPack.get(row[PACK]).push(at); });
   view.deep = new Set();
@@ -145,8 +149,14 @@ const searchTexts = async (mine) => {
   for (const [number, places] of byPack) {
     const pack = JSON.parse(await unpacked(`pack-${number}`));
     if (mine !== view.search) return;
-    const holds = pack.texts.map((text) => text.toLowerCase().includes(wanted));
-    for (const at of places) if (isIn(pack.cases[state.rows[at][PLACE]], holds, wanted)) view.deep.add(at);
+    const texts = pack.texts.map(searched);
+    const holds = wanted.map((word) => texts.map((text) => text.includes(word)));
+    for (const at of places) {
+      const item = pack.cases[state.rows[at][PLACE]];
+      const own = [state.haystacks[at], searched(item.input), ...item.epochs.map((epoch) => searched(epoch.answer || ""))];
+      const passages = item.epochs.flatMap((epoch) => (epoch.contexts || []).map((context) => context.text)).filter((text) => text !== null);
+      if (wanted.every((word, which) => own.some((text) => text.includes(word)) || passages.some((text) => holds[which][text]))) view.deep.add(at);
+    }
     done += 1;
     if (done % 8 === 0 || done === byPack.size) {
       find();
@@ -156,10 +166,6 @@ const searchTexts = async (mine) => {
     if (mine !== view.search) return;
   }
 };
-
-const isIn = (item, holds, wanted) =>
-  item.input.toLowerCase().includes(wanted) ||
-  item.epochs.some((epoch) => (epoch.answer || "").toLowerCase().includes(wanted) || (epoch.contexts || []).some((context) => context.text !== null && holds[context.text]));
 
 const drawRows = (most = 0) => {
   const n = view.found.length;
@@ -183,10 +189,10 @@ const gap = (n) => {
 };
 
 const drawRow = (row, place) => make("tr", { "aria-rowindex": place + 2, "data-place": place },
-  make("th", { scope: "row" }, make("a", { href: address({ case: row[ID] }), tabindex: place === view.active ? 0 : -1, title: row[ID] }, inline(row[ID]))),
+  make("th", { scope: "row" }, make("a", { href: address({ case: row[ID] }), tabindex: place === view.active ? 0 : -1, title: coded(row[ID]) }, inline(row[ID]))),
   make("td", {}, inline(row[CATEGORY])),
   make("td", {}, ...chips(row)),
-  make("td", { title: row[QUESTION] }, inline(row[QUESTION])),
+  make("td", { title: coded(row[QUESTION]) }, inline(row[QUESTION])),
   make("td", { class: "num" }, short(row[LATENCY])),
   make("td", { class: "num" }, short(row[COST])));
 

@@ -31,6 +31,10 @@ const appendText = (node, text) => {
   return node;
 };
 
+// The same for a place that holds plain text alone, as an option or a tooltip does: the code in brackets.
+const CODED = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+const coded = (text) => text.replace(CODED, (sign) => `[U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+
 const LONGEST = 200000; // UTF-16 units of one text that are drawn at once
 
 const longText = (text, draw) => {
