@@ -12,6 +12,7 @@ from spancheck_pipeline.decision.adjudication import Adjudication, Reviewed, rev
 from spancheck_pipeline.decision.facts import ScoreFacts
 from spancheck_pipeline.decision.figures import Adjudicated, AdjudicatedFigures, ScorecardDocument
 from spancheck_pipeline.decision.scorecard import build_scorecard
+from spancheck_pipeline.decision.threshold import COMPLETION
 from spancheck_pipeline.errors import MissingDataError
 from spancheck_pipeline.storage.adjudications import adjudications_digest, read_adjudications
 from spancheck_pipeline.storage.store import Place, Store
@@ -54,11 +55,15 @@ def check_not_expired(place: Place, scorecard: ScorecardDocument, *, decided_at:
 
 
 def adjudicated(store: Store, place: Place, evidence: Evidence, *, at: dt.datetime) -> Adjudicated:
-    """Return counts and rates of every grader that has dispositions, with these applied."""
+    """Return counts and rates of every grader that has dispositions, with these applied; ``completion`` never has.
+
+    A call that did not answer is nobody's to wave through.
+    """
     given: dict[str, dict[tuple[str, int], dict[str, Adjudication]]] = defaultdict(lambda: defaultdict(dict))
     n_elsewhere = 0
+    reviewable = {name for name, file in evidence.scores.items() if is_reviewable(grader_facts(name, file).measurement)}
     for key, item in standing(read_adjudications(store, place)).items():
-        if key.grader in evidence.scores and item.run_id == evidence.captured.run_id:
+        if key.grader in reviewable and item.run_id == evidence.captured.run_id:
             given[key.grader][key.case_id, key.epoch][key.item] = item
         else:
             n_elsewhere += 1
@@ -79,6 +84,11 @@ def adjudicated(store: Store, place: Place, evidence: Evidence, *, at: dt.dateti
         n_elsewhere=n_elsewhere,
         next_expiry=min(expiries, default=None),
     )
+
+
+def is_reviewable(measurement: str) -> bool:
+    """Return whether people have a say about what a grader measures: not about whether a call answered."""
+    return measurement.lower() != COMPLETION
 
 
 @dataclasses.dataclass
@@ -137,4 +147,4 @@ def _scorecard(evidence: Evidence, name: str, facts: list[ScoreFacts]) -> Scorec
     )
 
 
-__all__ = ["adjudicated", "adjudication_inputs", "check_not_expired", "with_adjudicated"]
+__all__ = ["adjudicated", "adjudication_inputs", "check_not_expired", "is_reviewable", "with_adjudicated"]

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from spancheck_pipeline.api.recording import open_audit_log, read_records, read_seals, record_of_row
+from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, read_seals, rows_and_records
 from spancheck_pipeline.decision.audit import SCHEMA_VERSION, AuditHead, AuditRecord, head_of, record_of
 from spancheck_pipeline.decision.audit_1_0 import earlier_case, earlier_head
-from spancheck_pipeline.decision.audit_chain import Chain, parted
+from spancheck_pipeline.decision.audit_chain import KEY_BYTES, Chain, parted
 from spancheck_pipeline.decision.audit_redaction import Redactor
-from spancheck_pipeline.errors import ConfigError, ContractError, MissingDataError, Problem
+from spancheck_pipeline.errors import ConfigError, ContractError, CorruptFileError, MissingDataError, Problem
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.storage.audit_files import (
     BrokenLogError,
@@ -70,7 +70,7 @@ def export_log(
         StorageError: when the file cannot be written; what stood there stands.
     """
     file = open_audit_log(store, place, as_decided=as_decided)
-    header = file.document()
+    header = header_of(file)
     key = key_of(header, file.path)
     redactor = Redactor(redact, key) if redact else None
     if file_format is None:
@@ -86,22 +86,39 @@ def export_log(
     return Exported(head=head, n_records=n_records, seal_path=_export_seal(store, place, file, target))
 
 
+def header_of(file: StoredFile) -> dict[str, Any]:
+    """Return the header of a stored log as it stands there.
+
+    Raises:
+        CorruptFileError: for one that is none.
+    """
+    read_head(file)
+    return dict(file.document())
+
+
 def key_of(header: Mapping[str, Any], name: str) -> bytes:
     """Return the key of a stored log.
 
     Raises:
         MissingDataError: for one that is not chained.
+        CorruptFileError: for a key that is none.
     """
     chain = header.get("chain")
     if not chain or not chain.get("key"):
         raise MissingDataError(f"{name}: this log is not chained; record the place again (spancheck score --regrade)")
-    return bytes.fromhex(chain["key"])
+    try:
+        key = bytes.fromhex(chain["key"])
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise CorruptFileError(f"{name}: the key of its chain is none; the file was changed or damaged: restore it")
+    return key
 
 
 def entries_of(file: StoredFile, key: bytes) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
     """Yield the entries of a stored log with the digests that stand there, and the texts of their passages."""
-    for index, row in enumerate(file.rows()):
-        entry, texts = parted(record_of_row(row).model_dump(mode="json"), key)
+    for index, (row, record) in enumerate(rows_and_records(file)):
+        entry, texts = parted(record.model_dump(mode="json"), key)
         chain = {"index": index, "previous": row["previous_digest"], "digest": row["record_digest"]}
         yield {**entry, "chain": {**chain, "salts": {}, "withheld": {}}}, texts
 
@@ -127,7 +144,7 @@ def _export_seal(store: Store, place: Place, file: StoredFile, target: Path | IO
 def export_earlier(store: Store, place: Place, target: Path | IO[str], *, as_decided: int | None = None) -> Exported:
     """Write a stored audit log in the earlier library's schema 1.0; what that loses stands in ``audit_1_0.LOST``."""
     file = open_audit_log(store, place, as_decided=as_decided)
-    head = AuditHead.model_validate(file.document())
+    head = read_head(file)
     if isinstance(target, Path):
         with writing(target) as handle:
             n_records = _write_earlier(head, read_records(file), handle)

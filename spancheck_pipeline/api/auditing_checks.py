@@ -5,38 +5,26 @@ All of it streams. Following a chain lives in ``decision/audit_check.py``, writi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import datetime as dt
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
-from spancheck_pipeline.api.auditing import check_version, entries_of, key_of, seal_path_of
+from spancheck_pipeline.api.auditing import check_version, header_of, key_of, seal_path_of
+from spancheck_pipeline.api.auditing_sources import source_faults
+from spancheck_pipeline.api.auditing_stored import metadata_faults, stored_entries
 from spancheck_pipeline.api.recording import open_audit_log, read_seals
 from spancheck_pipeline.decision.audit_chain import Chain
-from spancheck_pipeline.decision.audit_check import ChainCheck, Checked
+from spancheck_pipeline.decision.audit_check import ChainCheck, Checked, What
 from spancheck_pipeline.decision.audit_seal import Seal
-from spancheck_pipeline.decision.comparison import ComparisonDocument
-from spancheck_pipeline.decision.figures import ScorecardDocument
-from spancheck_pipeline.decision.gate import GateDecision
-from spancheck_pipeline.errors import ConfigError, MissingDataError, Problem
-from spancheck_pipeline.evidence.run import Manifest
+from spancheck_pipeline.errors import ConfigError, Problem
 from spancheck_pipeline.storage.audit_files import BrokenLogError, log_pieces, read_header
 from spancheck_pipeline.storage.digests import content_fault
-from spancheck_pipeline.storage.seals import read_seal
+from spancheck_pipeline.storage.seals import read_seal, sealed_revisions
 from spancheck_pipeline.storage.signing import wrong_signature
 from spancheck_pipeline.storage.store import Place, Store, StoredFile
-from spancheck_pipeline.storage.tables import (
-    CAPTURED_RUN,
-    CASES,
-    COMPARISON,
-    GATE,
-    JUDGE_VERDICTS,
-    SCORECARD,
-    SCORES,
-    Table,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +58,9 @@ def verify_file(
         ContractError: for another schema version.
     """
     header = read_header(path)
+    if str(header.get("schema_version")).startswith("1."):
+        what = "is of the earlier library's schema 1.0, which has no chain: nothing can be verified about it"
+        raise ConfigError(str(path), [Problem(what=what, fix="keep an export of schema 2.0 where it must be")])
     check_version(header, str(path))
     if not isinstance(header.get("chain"), dict):
         what = "has no chain: it was never chained, or its chain was taken out"
@@ -90,7 +81,8 @@ def verify_file(
     except BrokenLogError as error:
         check.unreadable(str(error))
     checked = check.finish(fields or header, seal=known, head=head)
-    return _verified(str(path), checked, known, head=head, public_key=public_key)
+    created_at = header.get("created_at")
+    return _verified(str(path), checked, known, head=head, public_key=public_key, created_at=created_at)
 
 
 def verify_place(
@@ -106,24 +98,57 @@ def verify_place(
 
     Raises:
         MissingDataError: when there is no such log, or it has no chain.
+        CorruptFileError: for a file that is no audit log any more.
     """
     file = open_audit_log(store, place, as_decided=as_decided)
-    header = file.document()
+    header = header_of(file)
     key = key_of(header, file.path)
     sealed = read_seals(store, place, file)
     known = read_seal(seal) if seal else sealed.seal if sealed else None
     check = ChainCheck(header["chain"])
     salts = Chain(key)
     seen: set[str] = set()
-    for entry, texts in entries_of(file, key):
+    for entry, texts, why in stored_entries(file, header, key):
         for name, text in texts.items():
             if name not in seen:
                 seen.add(name)
                 check.text(name, {"salt": salts.text_salt(text), "text": text})
-        check.record(entry)
+        check.record(entry, why)
     checked = check.finish(header, seal=known, head=head)
-    more = [*_rival_seals(known, sealed.others if sealed else ()), *_stored_faults(store, place, file, header)]
-    return _verified(str(place), checked, known, head=head, public_key=public_key, more=more)
+    more = [
+        *_seal_faults(
+            store, place, file, is_current=as_decided is None, is_known=known is not None or head is not None
+        ),
+        *_rival_seals(known, sealed.others if sealed else ()),
+        *metadata_faults(file, header, place),
+        *filter(None, [content_fault(file)]),
+        *source_faults(store, place, file, header, is_in_order=_is_in_order(checked)),
+    ]
+    return _verified(
+        str(place), checked, known, head=head, public_key=public_key, created_at=header.get("created_at"), more=more
+    )
+
+
+def _seal_faults(store: Store, place: Place, log: StoredFile, *, is_current: bool, is_known: bool) -> Iterator[str]:
+    """Yield what the seals that lie there say against a log: which one is meant is not the log's own to say."""
+    there = sealed_revisions(store, place)
+    named = f"seals lie there of revision {', '.join(map(str, there))}" if there else "no seal of this place lies there"
+    if log.revision not in there and not is_known:
+        yield (
+            f"the log, by its own metadata revision {log.revision}, has no seal ({named}): it was not written by this "
+            "package, or its seal was removed, or never written; compare it with --head or --seal from elsewhere, or "
+            "record the place again (spancheck score --regrade)"
+        )
+    if is_current and there and there[-1] > log.revision:
+        yield f"revision {there[-1]} was sealed after this one, {log.revision}: a later log was removed or replaced"
+    kept = re.search(r"/revision=(\d+)/", log.path)
+    if kept and int(kept.group(1)) != log.revision:
+        yield f"{log.path}: its metadata says revision {log.revision}; it was changed, or put in another's place"
+
+
+def _is_in_order(checked: Checked) -> bool:
+    """Return whether the records stand where they were written, so that they can be laid beside other files' rows."""
+    return checked.fault is None or checked.fault.what in {What.CHANGED, What.HEADER, What.REWRITTEN}
 
 
 def _rival_seals(known: Seal | None, others: tuple[Seal, ...]) -> Iterator[str]:
@@ -142,14 +167,22 @@ def _verified(
     *,
     head: str | None,
     public_key: bytes | None,
+    created_at: object,
     more: list[str] | None = None,
 ) -> Verified:
     faults = [checked.fault.text()] if checked.fault else []
     notes: list[str] = []
-    if seal is None and head is None:
+    if seal is None and head is None and more is None:
         notes.append(
             "neither a seal nor a head was given: whoever wrote the whole log anew is not noticed; compare the head "
             "with the one that was printed or stored when the log was made"
+        )
+    if seal is not None and seal.signature is None:
+        notes.append("the seal is not signed: who can write it can also change the time that it gives")
+    if seal is not None and _is_before(seal.sealed_at, created_at):
+        when = seal.sealed_at.isoformat(timespec="seconds")
+        faults.append(
+            f"the seal gives {when} as its time, and the log says that it was put together later: {created_at}"
         )
     if public_key is not None and seal is None:
         faults.append("a public key was given, and there is no seal that it could have signed")
@@ -167,74 +200,11 @@ def _verified(
     return Verified(name=name, checked=checked, seal=seal, faults=(*faults, *(more or ())), notes=tuple(notes))
 
 
-# -- stored files -----------------------------------------------------------------------------------------------
-
-
-def _stored_faults(store: Store, place: Place, log: StoredFile, header: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the files that a log was made from, and with the log's own file."""
-    if fault := content_fault(log):
-        yield fault
-    for name, content_digest in header.get("inputs", {}).items():
-        table, grader = _table_of(name)
-        if table is None:
-            continue
-        try:
-            file = store.open_by_digest(place, table, content_digest, grader)
-        except MissingDataError as error:
-            yield str(error)
-            continue
-        if fault := content_fault(file):
-            yield fault
-        yield from _document_faults(file, name, header)
-
-
-_BY_NAME: dict[str, Table] = {
-    table.name: table for table in (CASES, CAPTURED_RUN, JUDGE_VERDICTS, SCORECARD, COMPARISON, GATE)
-}
-
-
-def _table_of(name: str) -> tuple[Table | None, str | None]:
-    kind, _, grader = name.partition("/")
-    return (SCORES, grader) if kind == SCORES.name and grader else (_BY_NAME.get(name), None)
-
-
-def _document_faults(file: StoredFile, name: str, header: Mapping[str, Any]) -> Iterator[str]:
-    """Compare the document in a file's metadata, which no content digest covers, with the one in the sealed header."""
-    if name in _DOCUMENTS:
-        what, field, model = _DOCUMENTS[name]
-        there, sealed = file.document(), header.get(field)
-    elif name == COMPARISON.name:
-        what, model = "comparisons", _Comparisons
-        there, sealed = file.document(), {"comparisons": header.get("comparisons")}
-        there.pop("contract", None)
-    elif name.startswith(f"{SCORES.name}/"):
-        what, model = "grader spec", None
-        there, sealed = file.grader_spec, header.get("graders", {}).get(name.partition("/")[2])
-    else:
-        return
-    if not _is_same(there, sealed, model):
-        yield f"{file.path}: the {what} in its metadata is not the one that the audit log records"
-
-
-class _Comparisons(BaseModel):
-    comparisons: tuple[ComparisonDocument, ...]
-
-
-_DOCUMENTS: dict[str, tuple[str, str, type[BaseModel]]] = {
-    CAPTURED_RUN.name: ("manifest", "manifest", Manifest),
-    SCORECARD.name: ("scorecard", "summary", ScorecardDocument),
-    GATE.name: ("decision", "decision", GateDecision),
-}
-"""Table → what its document is called, where the audit log's header has it, and what it is."""
-
-
-def _is_same(there: Any, sealed: Any, model: type[BaseModel] | None) -> bool:
-    """Return whether two documents say the same; a field that only a later version writes stands at its default."""
-    if model is None or there == sealed:
-        return bool(there == sealed)
+def _is_before(sealed_at: dt.datetime, created_at: object) -> bool:
+    """Return whether a seal gives an earlier time than its log; a time that cannot be read is the chain's to find."""
     try:
-        return model.model_validate(there) == model.model_validate(sealed)
-    except ValidationError:
+        return sealed_at < dt.datetime.fromisoformat(str(created_at))
+    except (ValueError, TypeError):
         return False
 
 

@@ -17,16 +17,16 @@ from typing import Any, Final, Literal
 
 import yaml
 
-from spancheck_pipeline.api.recording import open_audit_log
+from spancheck_pipeline.api.recording import open_audit_log, rows_and_records
 from spancheck_pipeline.errors import ConfigError, MissingDataError, Problem, UsageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.evidence.citation import source_name
 from spancheck_pipeline.evidence.packet import Packet, entailment_packet, evidence_around, sentence_packet
 from spancheck_pipeline.evidence.run import Context
 from spancheck_pipeline.evidence.word import Span
-from spancheck_pipeline.storage.documents import write_text
+from spancheck_pipeline.storage.documents import write_text, writing
 from spancheck_pipeline.storage.gold_files import read_gold
-from spancheck_pipeline.storage.sheets import read_sheet, write_sheet
+from spancheck_pipeline.storage.sheets import is_sheet, read_sheet, write_rows
 from spancheck_pipeline.storage.store import Place, Store
 from spancheck_pipeline.storage.tables import Row
 
@@ -146,7 +146,7 @@ def _quotas(available: Mapping[str, int], n: int) -> dict[str, int]:
 
 
 def _candidates(store: Store, place: Place, kind: Kind, strata: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for row in open_audit_log(store, place).rows():
+    for row, _ in rows_and_records(open_audit_log(store, place)):
         if not row["answered"]:
             continue
         for score in row["scores"]:
@@ -184,9 +184,18 @@ def _packet(row: Row, finding: Row, kind: Kind) -> Packet | None:
 def _write_sample(path: Path, chosen: Sequence[dict[str, Any]], *, has_strata: bool) -> None:
     about = {"kind": "gold_sample", "contract": CONTRACT, "sampling": "stress" if has_strata else "slice"}
     lines = [about, *({key: value for key, value in item.items() if value != ""} for item in chosen)]
-    write_text(items_path_of(path), "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
     rows = ({**item, "row": item["id"], "label": None, "evidence": "\n\n".join(item["evidence"])} for item in chosen)
-    write_sheet(path, COLUMNS, rows)
+    items_path = items_path_of(path)
+    is_first = not items_path.exists()
+    try:
+        # Both are written before one of them appears: a sheet without its texts cannot be read back.
+        with writing(path) as sheet:
+            write_rows(sheet, COLUMNS, rows, as_csv=is_sheet(path))
+            write_text(items_path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    except BaseException:
+        if is_first:
+            items_path.unlink(missing_ok=True)
+        raise
 
 
 # -- back in ----------------------------------------------------------------------------------------------------
@@ -204,7 +213,7 @@ def read_labels(
     """Read filled-in files, one a person, and write what most of them say as a gold set: JSONL, and YAML beside it.
 
     Claims and evidence come from the sample's own items, not from what a spreadsheet made of them. A YAML file that is
-    there is left as it is.
+    there is left as it is, but for its ``tied``: what people said of the items on which they are evenly divided.
 
     Raises:
         ConfigError: naming every row that cannot be taken, with its line; then nothing is written.
@@ -224,10 +233,8 @@ def read_labels(
     if not lines:
         raise ConfigError(str(paths[0]), [Problem(what="holds no label", fix="fill in supported or not_supported")])
     write_text(target, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
-    beside = target.with_suffix(".yaml")
-    if not beside.exists():
-        said = {"contract": CONTRACT, "domain": domain, "sampling": about["sampling"], "policy": policy}
-        write_text(beside, yaml.safe_dump(said, sort_keys=False, allow_unicode=True))
+    said = {"contract": CONTRACT, "domain": domain, "sampling": about["sampling"], "policy": policy}
+    _write_about(target.with_suffix(".yaml"), said, [votes[item_id] for item_id in tied])
     read_gold(target)
     return Labelled(
         n_items=len(lines),
@@ -235,6 +242,19 @@ def read_labels(
         tied_ids=tied,
         n_disagreed=sum(len(set(line.get("labellers", ()))) > 1 for line in lines),
     )
+
+
+def _write_about(path: Path, said: Mapping[str, Any], tied: Sequence[Sequence[bool]]) -> None:
+    """Write what a set says of itself; of a file that is there only the line with the ties is written anew."""
+    if path.exists():
+        lines = path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
+        before = "".join(line for line in lines if not line.startswith("tied:"))
+    else:
+        lines, before = [], yaml.safe_dump(dict(said), sort_keys=False, allow_unicode=True)
+    after = f"tied: {json.dumps(tied)}\n" if tied else ""
+    text = before + ("" if before.endswith("\n") or not after else "\n") + after
+    if text != "".join(lines):
+        write_text(path, text)
 
 
 def _gold_line(item: Mapping[str, Any], said: Sequence[bool]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Exporting and checking what is stored lives in ``auditing.py``.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import secrets
 from collections import defaultdict
@@ -272,9 +273,10 @@ def open_audit_log(store: Store, place: Place, *, as_decided: int | None = None)
 
 def _not_overtaken(store: Store, place: Place, log: StoredFile) -> StoredFile:
     """Return the latest record, unless the capture or the labels that it is about have been superseded since."""
-    rests_on = log.inputs
+    # As the head says, which the chain covers; the file's own metadata is compared with it by ``audit verify``.
+    rests_on = read_head(log).inputs
     for table in (CAPTURED_RUN, CASES):
-        if store.exists(place, table) and store.open(place, table).content_digest != rests_on[table.name]:
+        if store.exists(place, table) and store.open(place, table).content_digest != rests_on.get(table.name):
             what = "capture" if table is CAPTURED_RUN else "cases snapshot"
             raise MissingDataError(
                 f"{place}: the latest decision is about another {what} than the one that stands there now; decide "
@@ -284,8 +286,13 @@ def _not_overtaken(store: Store, place: Place, log: StoredFile) -> StoredFile:
 
 
 def read_head(file: StoredFile) -> AuditHead:
-    """Return the head of a stored audit log."""
-    return AuditHead.model_validate(file.document())
+    """Return the head of a stored audit log.
+
+    Raises:
+        CorruptFileError: for one that is none.
+    """
+    with _intact(file):
+        return AuditHead.model_validate(file.document())
 
 
 class Sealed(NamedTuple):
@@ -310,12 +317,40 @@ def chain_head(store: Store, place: Place) -> str:
 
 
 def read_records(file: StoredFile) -> Iterator[AuditRecord]:
-    """Yield the records of a stored audit log, in order."""
-    for row in file.rows():
-        yield record_of_row(row)
+    """Yield the records of a stored audit log, in order.
+
+    Raises:
+        CorruptFileError: for a row that is no record.
+    """
+    return (record for _, record in rows_and_records(file))
+
+
+def rows_and_records(file: StoredFile) -> Iterator[tuple[Row, AuditRecord]]:
+    """Yield the rows of a stored audit log with their records, as ``read_records`` does."""
+    for number, row in enumerate(file.rows(), start=1):
+        with _intact(file, number):
+            record = record_of_row(row)
+        yield row, record
+
+
+@contextlib.contextmanager
+def _intact(file: StoredFile, number: int | None = None) -> Iterator[None]:
+    """Say of a stored log that it was changed, where what stands in it is no head or record; nothing is quoted."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = "its head" if number is None else f"its record {number}"
+        raise CorruptFileError(
+            f"{file.path}: {what} is none ({type(error).__name__}); the file was changed or damaged: "
+            "`spancheck audit verify` says where, restore it or record the place again"
+        ) from None
 
 
 def record_of_row(row: Mapping[str, Any]) -> AuditRecord:
-    """Return the record of a row of ``audit_log``."""
+    """Return the record of a row of ``audit_log``.
+
+    Raises:
+        ValueError, KeyError, TypeError: for a row that is no record.
+    """
     verdicts = tuple(AuditVerdict(**item) for item in row["verdicts"] or ())
     return _record(case_from_audit_row(row), captured_from_row(row), row["cost_usd"], row["scores"], verdicts)

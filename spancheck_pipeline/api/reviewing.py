@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from spancheck_pipeline.api.adjudicating import WHOLE_FIELDS
-from spancheck_pipeline.api.recording import open_audit_log
+from spancheck_pipeline.api.adjudicating import WHOLE_FIELDS, is_reviewable
+from spancheck_pipeline.api.recording import open_audit_log, read_head, rows_and_records
 from spancheck_pipeline.decision.adjudication import (
     WHOLE,
     Adjudication,
@@ -31,15 +31,19 @@ from spancheck_pipeline.evidence.run import Context
 from spancheck_pipeline.grading.score import Outcome
 from spancheck_pipeline.storage.adjudications import append_adjudications, read_adjudications
 from spancheck_pipeline.storage.sheets import Filled, read_date, read_sheet, write_sheet
-from spancheck_pipeline.storage.store import Place, Store
+from spancheck_pipeline.storage.store import Place, Store, StoredFile
 from spancheck_pipeline.storage.tables import Row
 from spancheck_pipeline.storage.wording import nearest
 
 COLUMNS: Final = (
-    "row", "disposition", "why", "expires", "author", "case_id", "epoch", "category", "grader", "item", "outcome",
-    "grade", "reason", "question", "answer", "part_of_answer", "source_id", "part_of_source", "expected",
+    "row", "disposition", "why", "expires", "author", "signed_by", "case_id", "epoch", "category", "grader", "item",
+    "outcome", "grade", "reason", "question", "answer", "part_of_answer", "source_id", "part_of_source", "expected",
 )  # fmt: skip
-"""The first five are for people to fill in, but ``row``, which says which finding a row is of."""
+"""The first five are for people to fill in, but ``row``, which says which finding a row is of.
+
+``signed_by`` is who signed what stands there already. ``author`` is empty then, so that nobody changes a disposition
+under another's name.
+"""
 REVIEWED: Final = frozenset({Outcome.FAIL, Outcome.UNMEASURED})
 """Outcomes that are exported unless others are asked for."""
 
@@ -71,6 +75,10 @@ class Signed:
     """Rows that say what stands already."""
     n_blank: int
     """Rows without a disposition."""
+    changed: tuple[tuple[Adjudication, Adjudication], ...]
+    """What stood before and what is said now, where the one is not the other or somebody else says it."""
+    n_without_effect: int
+    """New dispositions of what could not be measured: it stays unmeasured."""
     path: str | None
     """The batch that was written; None where nothing is new."""
 
@@ -86,15 +94,22 @@ def subjects(
     Raises:
         MissingDataError: when the place has no record.
     """
-    for row in open_audit_log(store, place).rows():
+    log = open_audit_log(store, place)
+    reviewable = _reviewable(log)
+    for row, _ in rows_and_records(log):
         for score in row["scores"]:
-            if graders and score["grader"] not in graders:
+            if score["grader"] not in reviewable or (graders and score["grader"] not in graders):
                 continue
             found = [item for item in score["findings"] or () if Outcome(item["outcome"]) in outcomes]
             for finding in found:
                 yield _subject(row, score, finding)
             if not found and Outcome(score["outcome"]) in outcomes:
                 yield _subject(row, score, None)
+
+
+def _reviewable(log: StoredFile) -> set[str]:
+    specs = read_head(log).graders
+    return {name for name, spec in specs.items() if is_reviewable(str(spec.get("measurement", name)))}
 
 
 def _subject(row: Row, score: Row, finding: Row | None) -> Subject:
@@ -155,7 +170,7 @@ def export_review(
                     "disposition": before.disposition.value,
                     "why": before.reason,
                     "expires": before.last_day,
-                    "author": before.author,
+                    "signed_by": before.author,
                 }
             yield cells
 
@@ -175,31 +190,60 @@ def import_review(store: Store, place: Place, path: Path, *, author: str, signed
         ConfigError: naming every row that cannot be taken, with its line.
         MissingDataError: when the place has no record.
     """
-    filled = [row for row in read_sheet(path, ["row", "disposition"]) if row.cell("disposition")]
+    rows = list(_answered(path))
+    filled = [row for row in rows if row.cell("disposition")]
     n_rows = sum(1 for _ in read_sheet(path, ["row", "disposition"]))
     wanted = {row.cell("row") for row in filled}
     # What was exported may have been of any outcome.
     found = {s.row: s for s in subjects(store, place, outcomes=frozenset(Outcome)) if s.row in wanted}
     found |= _wholes(store, place, wanted - found.keys())
-    problems: list[Problem] = []
+    problems = [
+        Problem(
+            what="has `why` or `expires` and no disposition",
+            line=row.line,
+            fix="write confirmed, passes, fails or waived, or empty both",
+        )
+        for row in rows
+        if not row.cell("disposition")
+    ]
     made: dict[FindingKey, Adjudication] = {}
+    unnamed: set[FindingKey] = set()
     for row in filled:
         item = _read(row, found, author, signed_at, problems)
         if item is not None and item.key in made and made[item.key] != item:
             problems.append(Problem(what="says something else than an earlier row of the same finding", line=row.line))
         elif item is not None:
             made[item.key] = item
+            if not row.cell("author"):
+                unnamed.add(item.key)
     if problems:
         raise ConfigError(str(path), problems)
     before = standing(read_adjudications(store, place))
-    new = [item for key, item in made.items() if not _says_the_same(item, before.get(key))]
+    new = [item for key, item in made.items() if not _says_the_same(item, before.get(key), whoever=key in unnamed)]
+    there = [(before[item.key], item) for item in new if item.key in before]
     published = append_adjudications(store, place, new) if new else None
     return Signed(
         n_new=len(new),
         n_same=len(made) - len(new),
         n_blank=n_rows - len(filled),
         path=published.path if published else None,
+        changed=tuple(pair for pair in there if _is_another(*pair)),
+        n_without_effect=sum(
+            item.outcome is Outcome.UNMEASURED and item.disposition is not Disposition.CONFIRMED for item in new
+        ),
     )
+
+
+def _answered(path: Path) -> Iterator[Filled]:
+    """Yield the rows in which a person wrote something that decides."""
+    for row in read_sheet(path, ["row", "disposition"]):
+        if row.cell("disposition") or row.cell("why") or row.cell("expires"):
+            yield row
+
+
+def _is_another(before: Adjudication, now: Adjudication) -> bool:
+    is_of_the_same = (before.run_id, before.finding_digest) == (now.run_id, now.finding_digest)
+    return is_of_the_same and (before.disposition, before.author) != (now.disposition, now.author)
 
 
 def _wholes(store: Store, place: Place, rows: Collection[str]) -> dict[str, Subject]:
@@ -207,12 +251,24 @@ def _wholes(store: Store, place: Place, rows: Collection[str]) -> dict[str, Subj
     if not rows:
         return {}
     found: dict[str, Subject] = {}
-    for row in open_audit_log(store, place).rows():
+    log = open_audit_log(store, place)
+    reviewable = _reviewable(log)
+    for row, _ in rows_and_records(log):
         for score in row["scores"]:
+            if score["grader"] not in reviewable:
+                continue
             subject = _subject(row, score, None)
             if subject.row in rows:
                 found[subject.row] = subject
     return found
+
+
+_NO_NEWS: Final = {
+    (Outcome.FAIL, Disposition.FAILS): "failed",
+    (Outcome.PASS, Disposition.PASSES): "passed",
+    (Outcome.PASS, Disposition.WAIVED): "passed",
+}
+"""Dispositions that would change nothing, and so are likely meant otherwise."""
 
 
 def _read(
@@ -236,14 +292,14 @@ def _read(
     if word not in set(Disposition):
         wrong(f"{word[:40]!r} is no disposition", nearest(word, [item.value for item in Disposition]))
         return None
-    expires_at = None
-    if text := row.cell("expires"):
-        try:
-            day = read_date(text)
-        except ValueError as error:
-            wrong(f"`expires`: {error}")
-            return None
-        expires_at = dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC) + dt.timedelta(days=1)
+    if said := _NO_NEWS.get((subject.outcome, Disposition(word))):
+        # Not the end of it: what else is wrong with the row is said too.
+        wrong(f"`{word}` says nothing new of a finding that {said}", "write confirmed, if it is right")
+    try:
+        expires_at = _end_of(row.cell("expires"))
+    except ValueError as error:
+        wrong(f"`expires`: {error}")
+        return None
     if not row.cell("why"):
         wrong("has a disposition and no `why`", "say why in one sentence")
         return None
@@ -269,10 +325,24 @@ def _read(
         return None
 
 
-def _says_the_same(item: Adjudication, before: Adjudication | None) -> bool:
+def _end_of(text: str) -> dt.datetime | None:
+    """Return the instant after a last day; None for an empty cell.
+
+    Raises:
+        ValueError: for what is no date.
+    """
+    if not text:
+        return None
+    day = read_date(text)
+    return dt.datetime(day.year, day.month, day.day, tzinfo=dt.UTC) + dt.timedelta(days=1)
+
+
+def _says_the_same(item: Adjudication, before: Adjudication | None, *, whoever: bool) -> bool:
+    """Return whether what stands already is said again, by the same person or, where the row names none, by anybody."""
     if before is None:
         return False
-    return item == before.model_copy(update={"signed_at": item.signed_at})
+    author = item.author if whoever else before.author
+    return item == before.model_copy(update={"signed_at": item.signed_at, "author": author})
 
 
 def listed(store: Store, place: Place) -> Sequence[Adjudication]:
@@ -287,6 +357,17 @@ def listed(store: Store, place: Place) -> Sequence[Adjudication]:
     return [found[key] for key in sorted(found)]
 
 
+def signed_in_order(store: Store, place: Place) -> Sequence[Adjudication]:
+    """Return everything that was ever signed at a place, the first first, what no longer stands among it.
+
+    Raises:
+        MissingDataError: when nothing was.
+    """
+    if found := read_adjudications(store, place):
+        return found
+    raise MissingDataError(f"{place}: nobody signed a disposition; export findings with --to, and read them --from")
+
+
 def check_author(name: str) -> str:
     """Return the name of who signs.
 
@@ -298,4 +379,7 @@ def check_author(name: str) -> str:
     return name.strip()
 
 
-__all__ = ["COLUMNS", "Signed", "Subject", "check_author", "export_review", "import_review", "listed", "subjects"]
+__all__ = [
+    "COLUMNS", "Signed", "Subject", "check_author", "export_review", "import_review", "listed",
+    "signed_in_order", "subjects",
+]  # fmt: skip

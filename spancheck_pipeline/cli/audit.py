@@ -222,15 +222,22 @@ def _print_verified_json(found: Verified) -> None:
 @date_option
 @json_option
 def history(suite: str, *, date: str | None, as_json: bool) -> int:
-    """List every decision about SUITE on a date: number, when, by whom, what, why, on which capture and grader specs.
+    """List every decision about SUITE on a date: number, when, by whom, what, and what had changed since the last one.
 
-    Each is exported as it was decided by `spancheck audit export SUITE --date DATE --as-decided NUMBER`.
+    Without a date: the decisions of all dates. Each is exported as it was decided by
+    `spancheck audit export SUITE --date DATE --as-decided NUMBER`.
     """
-    from spancheck_pipeline.api.auditing_history import decision_history
+    from spancheck_pipeline.api.auditing_history import decided_dates, decision_history
     from spancheck_pipeline.cli import show
+    from spancheck_pipeline.decision.suite import check_name
+    from spancheck_pipeline.storage.store import Night
 
     environment, store = open_project()
-    past = decision_history(store, place_of(environment, suite, date))
+    places = [place_of(environment, suite, date)]
+    if date is None and not suite.startswith("run:") and "@" not in suite:
+        check_name(suite)
+        places = [Night(suite, day) for day in decided_dates(store, suite)]
+    past = [item for place in places for item in decision_history(store, place)]
     if as_json:
         show.print_json(
             [
@@ -241,12 +248,17 @@ def history(suite: str, *, date: str | None, as_json: bool) -> int:
                         for name, g in item.graders.items()
                     },
                     "audit_log_head": item.head,
+                    "changes": list(item.changes),
                 }
                 for item in past
             ]
         )
         return 0
     _print_history(past)
+    if len(places) == 1:
+        _print_details(past)
+    else:
+        click.echo(f"\nthe graders of one date: spancheck audit history {suite} --date DATE", err=True)
     return 0
 
 
@@ -257,20 +269,28 @@ def _print_history(past: Sequence[PastDecision]) -> None:
     from spancheck_pipeline.cli import show
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("decision", "when", "by", "answer", "why", "run id"):
+    for column in ("date", "decision", "when", "by", "answer", "why", "run id"):
         table.add_column(column)
     for item in past:
         decision = item.decision
         when = decision.decided_at.isoformat(timespec="seconds") if decision.decided_at else "–"
-        cells = [when, decision.decided_by, decision.answer.value, decision.note, decision.run_id]
-        table.add_row(str(decision.revision), *(escape(show.safe(cell)) for cell in cells))
+        why = "; ".join(filter(None, [decision.note, *item.changes]))
+        cells = [decision.date or "–", str(decision.revision), when, decision.decided_by, decision.answer.value, why]
+        table.add_row(*(escape(show.safe(cell)) for cell in [*cells, decision.run_id]))
     show.console().print(table)
-    for before, item in zip([None, *past], past, strict=False):
+
+
+def _print_details(past: Sequence[PastDecision]) -> None:
+    from spancheck_pipeline.cli import show
+
+    for item in past:
         click.echo(f"\ndecision {item.decision.revision}" + ("" if item.is_recorded else " (its record is not kept)"))
+        for change in item.changes or (
+            "the first one" if item is past[0] else "everything that it rests on is as it was",
+        ):
+            click.echo(f"  - {show.safe(change)}")
         for name, grader in item.graders.items():
-            changed = before is not None and before.graders.get(name) != grader
-            mark = "  changed" if changed else ""
-            click.echo(f"  {name} version {show.safe(grader.version)}, spec {grader.spec_digest[:12]}{mark}")
+            click.echo(f"  {name} version {show.safe(grader.version)}, spec {grader.spec_digest[:12]}")
         click.echo(f"  head: {item.head or '–'}")
 
 

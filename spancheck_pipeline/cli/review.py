@@ -10,6 +10,7 @@ import click
 from spancheck_pipeline.cli.options import date_option, json_option, open_project
 
 if TYPE_CHECKING:
+    from spancheck_pipeline.decision.adjudication import Adjudication
     from spancheck_pipeline.storage.store import Place, Store
 
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--author", help="Who signs the rows that name nobody; default: the user's login name.")
 @click.option("--grader", "graders", multiple=True, help="With --to: only this grader's findings. May be repeated.")
 @click.option("--all", "everything", is_flag=True, help="With --to: also findings that passed.")
+@click.option("--history", is_flag=True, help="List everything that was ever signed, not only what stands.")
 @json_option
 def review(
     suite: str,
@@ -40,6 +42,7 @@ def review(
     author: str | None,
     graders: tuple[str, ...],
     everything: bool,
+    history: bool,
     as_json: bool,
 ) -> int:
     """Review what was found in SUITE on DATE: export findings, sign dispositions, see the rates with and without them.
@@ -56,13 +59,15 @@ def review(
         raise UsageError("the date is given twice")
     if to is None and (graders or everything):
         raise UsageError("--grader and --all choose what --to writes")
+    if history and (to is not None or source is not None):
+        raise UsageError("--history lists what was signed; it goes without --to and --from")
     environment, store = open_project()
     place = place_of(environment, suite, on or date)
     if to is not None:
         return _export(store, place, to, graders, everything=everything)
     if source is not None:
         return _import(store, place, source, author)
-    return _list(store, place, as_json=as_json)
+    return _list(store, place, history=history, as_json=as_json)
 
 
 def _export(store: Store, place: Place, to: Path, graders: tuple[str, ...], *, everything: bool) -> int:
@@ -85,11 +90,30 @@ def _import(store: Store, place: Place, source: Path, author: str | None) -> int
     who = check_author(getpass.getuser() if author is None else author)
     done = import_review(store, place, source, author=who, signed_at=dt.datetime.now(dt.UTC))
     click.echo(f"{done.n_new} new, {done.n_same} as they stood, {done.n_blank} rows without a disposition")
+    for before, now in done.changed:
+        click.secho(_changed(before, now), fg="yellow", bold=True)
+    if done.n_without_effect:
+        click.echo(
+            f"note: {done.n_without_effect} of them are of what could not be measured: they change no rate, and it "
+            "stays unmeasured until it is measured (spancheck nightly SUITE --retry-errors)",
+            err=True,
+        )
     if done.path:
         click.echo(f"kept: {done.path}", err=True)
         _print_rates(store, place)
         click.echo("decide again with: spancheck score SUITE --date DATE --regrade, or the next nightly", err=True)
     return 0
+
+
+def _changed(before: Adjudication, now: Adjudication) -> str:
+    """Return who said what before of a finding of which something else, or by somebody else, is said now."""
+    from spancheck_pipeline.cli.show import safe
+
+    item = now.item or "the whole score"
+    epoch = f" epoch {now.epoch}" if now.epoch else ""
+    then = f"{before.author} said {before.disposition.value} on {before.signed_at.date().isoformat()}"
+    said = f"{now.author} now says {now.disposition.value}"
+    return safe(f"case {now.case_id!r}{epoch}, {now.grader}, {item}: {said}; {then}: {before.reason}")
 
 
 def _print_rates(store: Store, place: Place) -> None:
@@ -123,14 +147,14 @@ def _percent(rate: float | None) -> str:
     return "–" if rate is None else f"{rate:.1%}"
 
 
-def _list(store: Store, place: Place, *, as_json: bool) -> int:
+def _list(store: Store, place: Place, *, history: bool, as_json: bool) -> int:
     from rich.markup import escape
     from rich.table import Table
 
-    from spancheck_pipeline.api.reviewing import listed
+    from spancheck_pipeline.api.reviewing import listed, signed_in_order
     from spancheck_pipeline.cli import show
 
-    found = listed(store, place)
+    found = signed_in_order(store, place) if history else listed(store, place)
     if as_json:
         show.print_json([item.model_dump(mode="json") for item in found])
         return 0

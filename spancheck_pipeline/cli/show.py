@@ -291,9 +291,16 @@ def headline(scorecard: ScorecardDocument) -> dict[str, str]:
     return {
         "citation accuracy": _rate(head.citation_accuracy),
         "abstention correctness": _rate(head.abstention_correctness),
-        "hallucination rate": _rate(hallucination.rate if hallucination else None, "asserting answers"),
+        "hallucination rate": _rate(hallucination.rate if hallucination else None, "asserting answers")
+        if hallucination or not _is_grounded(scorecard)
+        else "not known: the document that was read holds no findings",
         "cost and latency": f"{money}; {time}",
     }
+
+
+def _is_grounded(scorecard: ScorecardDocument) -> bool:
+    """Return whether a groundedness grader was asked; without a rate then, its findings were not at hand."""
+    return any(figures.measurement.lower() == "groundedness" for figures in scorecard.graders.values())
 
 
 def _rate(rate: Rate | None, of: str = "measured cases") -> str:

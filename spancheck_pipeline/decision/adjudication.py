@@ -127,7 +127,8 @@ def reviewed(
     """Return what a score comes to under the dispositions of its findings (item → disposition).
 
     It passes where a person says so of the whole, or of every finding that failed; it fails where a person says so of
-    any finding. Otherwise it stays what the grader said. ``whole`` are the score's own fields.
+    any finding. Otherwise it stays what the grader said. What could not be measured stays unmeasured, whatever is said
+    of it, and so does a score of which nothing but unmeasured findings is left. ``whole`` are the score's own fields.
     """
     subjects = {WHOLE: whole, **{str(finding["item"]): finding for finding in findings}}
     holding: dict[str, Adjudication] = {}
@@ -143,10 +144,14 @@ def reviewed(
     excused = {item for item, a in holding.items() if a.disposition in {Disposition.PASSES, Disposition.WAIVED}}
     condemned = any(a.disposition is Disposition.FAILS for a in holding.values())
     amended = outcome
-    if condemned:
-        amended = Outcome.FAIL
-    elif WHOLE in excused or (outcome is Outcome.FAIL and failing and failing <= excused):
-        amended = Outcome.PASS
+    if outcome is not Outcome.UNMEASURED:
+        if condemned:
+            amended = Outcome.FAIL
+        elif WHOLE in excused:
+            amended = Outcome.PASS
+        elif outcome is Outcome.FAIL and failing and failing <= excused:
+            is_open = any(finding["outcome"] == Outcome.UNMEASURED for finding in findings)
+            amended = Outcome.UNMEASURED if is_open else Outcome.PASS
     return Reviewed(
         outcome=amended,
         n_unsupported=0 if WHOLE in excused else len(failing - excused),

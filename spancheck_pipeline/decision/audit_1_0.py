@@ -15,7 +15,8 @@ LOST: Final = (
     "the chain: a 1.0 document cannot be verified",
     "manifest, decision with its rules, comparisons, calibration, grader specs",
     "intervals, clusters, and the counts of what is not applicable or was not measured",
-    "grades that are not applicable or unmeasured: 1.0 knows passed and failed only, so they are left out",
+    "grades that are not applicable or unmeasured, but under `ungraded`, which the earlier library passes over",
+    "the hallucination rate and why answers failed: both rest on findings, and are not known of such a document",
     "findings other than citations, their offsets and provenance grades",
     "passages' titles, pages, ranks and links, and passages without text",
     "offsets and flags of citations",
@@ -102,6 +103,7 @@ def earlier_case(record: AuditRecord) -> dict[str, Any]:
             for s in record.scores
             if s.outcome.is_measured
         ],
+        "ungraded": {s.grader: s.outcome.value for s in record.scores if not s.outcome.is_measured},
         "citations": list(_citations(record)),
     }
 

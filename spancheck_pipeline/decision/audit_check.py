@@ -81,9 +81,11 @@ class ChainCheck:
         if why := self._wrong_text(digest, entry):
             self._bad_texts.setdefault(digest, why)
 
-    def record(self, entry: Any) -> None:
-        """Take the next record."""
+    def record(self, entry: Any, why: str = "") -> None:
+        """Take the next record; ``why`` says what is wrong with how it is stored, where it is not the record itself."""
         seen = self._seen(entry)
+        if why and seen.is_intact:
+            seen = seen._replace(is_intact=False, why=why)
         if self._rest or not self._follows(seen):
             self._rest.append(seen)
             return
@@ -154,7 +156,7 @@ class ChainCheck:
 
     def _text_fault(self) -> Fault | None:
         for name in self._used:
-            if name not in self._texts:
+            if name not in self._texts and not self._unreadable:  # it may stand beyond the place where the file ends
                 self._bad_texts.setdefault(name, "the text of a passage is missing")
         for name in self._texts:
             if name not in self._used:
@@ -222,10 +224,13 @@ class ChainCheck:
 
     def _end_fault(self, header: Mapping[str, Any], n_records: int) -> Fault | None:
         """Say that records are missing or too many at the end: the header, which the chain covers, counts them."""
-        if self._unreadable:
-            return Fault(what=What.TRUNCATED, number=n_records + 1, detail=f"cannot be read: {self._unreadable}")
         summary = header.get("summary")
         n_rows = summary.get("n_rows") if isinstance(summary, Mapping) else None
+        if self._unreadable and n_records == n_rows:
+            detail = f"after all {n_rows} records, among the texts of their passages: {self._unreadable}"
+            return Fault(what=What.TRUNCATED, number=None, detail=detail)
+        if self._unreadable:
+            return Fault(what=What.TRUNCATED, number=n_records + 1, detail=f"cannot be read: {self._unreadable}")
         if self._rest or not isinstance(n_rows, int) or n_records == n_rows:
             return None
         if n_records > n_rows:

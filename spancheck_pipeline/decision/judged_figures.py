@@ -182,7 +182,7 @@ class People(BaseModel):
     model_config = _FROZEN
 
     n_items: int = Field(ge=1)
-    """Items with two labels or more."""
+    """Items with two labels or more, those on which people are evenly divided among them."""
     agreement: float = Field(ge=0, le=1)
     """Chance that two people's labels of an item are the same."""
     table: ErrorTable

@@ -1,6 +1,6 @@
 """Documents of the earlier library: audit logs of schema 1.0, and runs that its ``Run.save`` wrote.
 
-What they do not carry (offsets, outcomes beyond passed, grader versions) is None or said to be unknown.
+What they do not carry (offsets, findings, grader versions) is None or said to be unknown.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output, normalize
 from spancheck_pipeline.grading.score import GradeResult, Outcome
 
+COMPLETION = "completion"
+"""The measurement that a failed call fails; every other one cannot measure it."""
 MAKER = "spancheck 1.0"
 """Stands as the version of graders whose spec the document does not carry."""
 
@@ -83,8 +85,16 @@ def _read_entry(entry: Mapping[str, Any]) -> Imported:
         latency_ms=output.latency_ms if output else None,
         attempts=0,
     )
-    grades = tuple(_read_grade(grade, failed=output is None) for grade in entry.get("grades") or ())
-    return Imported(case, row, grades)
+    grades = [_read_grade(grade, failed=output is None) for grade in entry.get("grades") or ()]
+    # Only this package's own exports say what 1.0 has no grade for.
+    grades += [_ungraded(str(name), Outcome(said)) for name, said in (entry.get("ungraded") or {}).items()]
+    return Imported(case, row, tuple(grades))
+
+
+def _ungraded(grader: str, outcome: Outcome) -> GradeResult:
+    if outcome.is_measured:
+        raise ValueError("a grade that was measured stands among the grades")
+    return GradeResult(grader, None, None, "", outcome, "imported", (), MAKER, MAKER)
 
 
 def _read_output(value: Any) -> Output:
@@ -101,11 +111,11 @@ def _read_grade(grade: Mapping[str, Any], *, failed: bool) -> GradeResult:
     passed, value = grade["passed"], float(grade["score"])
     if not isinstance(passed, bool) or not 0 <= value <= 1:
         raise ValueError("a grade has a boolean `passed` and a score from 0 to 1")
-    if failed:
+    if failed and str(grade["grader"]) != COMPLETION:
         # The earlier library grades a failed call as an empty answer; ours says that it was not measured.
         return GradeResult(
             str(grade["grader"]), None, None, "The call failed.", Outcome.UNMEASURED, "call_failed", (), MAKER, MAKER
         )
-    outcome = Outcome.PASS if passed else Outcome.FAIL
+    outcome = Outcome.PASS if passed else Outcome.FAIL  # of a failed call, too, where that is what is graded
     detail = str(grade.get("detail") or "")
     return GradeResult(str(grade["grader"]), value, passed, detail, outcome, "imported", (), MAKER, MAKER)

@@ -33,6 +33,14 @@ def seals(store: Store, place: Place, revision: int) -> tuple[Seal, ...]:
     return tuple(_read(store, path) for path in found)
 
 
+def sealed_revisions(store: Store, place: Place) -> tuple[int, ...]:
+    """Return which revisions of a place's audit log have a seal, as the seals' names say; in order."""
+    names = (
+        path.rpartition("/")[2].partition("_")[0] for path in store.filesystem.glob(f"{_folder(store, place)}/*.json")
+    )
+    return tuple(sorted({int(name) for name in names if name.isdigit()}))
+
+
 def keep_seal(store: Store, place: Place, seal: Seal) -> str:
     """Write a seal and return its path; one that is there already is left as it is.
 

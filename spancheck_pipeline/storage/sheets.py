@@ -12,10 +12,10 @@ import datetime as dt
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from spancheck_pipeline.errors import ConfigError, Problem
 from spancheck_pipeline.storage.documents import writing
@@ -51,20 +51,25 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
 
     In a CSV no cell can be a formula: one that begins like one, or is a number, gets an apostrophe before it.
     """
-    n_rows = 0
     with writing(path) as handle:
-        if not is_sheet(path):
-            for row in rows:
-                handle.write(json.dumps({name: row.get(name) for name in columns}, ensure_ascii=False) + "\n")
-                n_rows += 1
-            return n_rows
-        handle.write("\ufeff")
-        # The file's own line ends are not translated: CRLF is what spreadsheets write themselves.
-        sheet = csv.writer(handle, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-        sheet.writerow(columns)
+        return write_rows(handle, columns, rows, as_csv=is_sheet(path))
+
+
+def write_rows(handle: IO[str], columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, as_csv: bool) -> int:
+    """Write rows to an open file, as ``write_sheet`` does, and return how many."""
+    n_rows = 0
+    if not as_csv:
         for row in rows:
-            sheet.writerow([safe_cell(row.get(name)) for name in columns])
+            handle.write(json.dumps({name: row.get(name) for name in columns}, ensure_ascii=False) + "\n")
             n_rows += 1
+        return n_rows
+    handle.write("\ufeff")
+    # The file's own line ends are not translated: CRLF is what spreadsheets write themselves.
+    sheet = csv.writer(handle, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    sheet.writerow(columns)
+    for row in rows:
+        sheet.writerow([safe_cell(row.get(name)) for name in columns])
+        n_rows += 1
     return n_rows
 
 
@@ -102,49 +107,65 @@ def read_sheet(path: Path, needed: Sequence[str]) -> Iterator[Filled]:
     UTF-16 or a Western code page, with any line ends.
 
     Raises:
-        ConfigError: for a file that cannot be read, or without a column that is ``needed``.
+        ConfigError: for a file that cannot be read, is no such sheet, or without a column that is ``needed``.
     """
-    rows = _csv_rows(path) if is_sheet(path) else _json_rows(path)
-    first = True
+    rows = _csv_rows(path, needed) if is_sheet(path) else _json_rows(path, needed)
     for row in rows:
-        if first and (missing := [name for name in needed if name not in row.cells]):
-            columns = ", ".join(sorted(row.cells))[:300]
-            what = f"has no column {missing[0]!r}; it has {columns}"
-            raise ConfigError(str(path), [Problem(what=what, line=row.line, fix="keep the header as it was exported")])
-        first = False
         if any(cell.strip() for cell in row.cells.values()):
             yield row
 
 
-def _csv_rows(path: Path) -> Iterator[Filled]:
+def _refuse_missing(path: Path, needed: Sequence[str], names: Collection[str], line: int) -> None:
+    """Refuse a file without a needed column; what it has instead may be cells, so that it is not repeated."""
+    if missing := [name for name in needed if name not in names]:
+        what = f"has no column {missing[0]!r} (the first of its rows names {len(names)} columns)"
+        raise ConfigError(str(path), [Problem(what=what, line=line, fix="keep the header as it was exported")])
+
+
+def _csv_rows(path: Path, needed: Sequence[str]) -> Iterator[Filled]:
     text = _decoded(path)
     hint = re.match(r"sep=(.)\r?\n", text)
     body = text[hint.end() :] if hint else text
     head = body.split("\n", 1)[0]
     separator = hint.group(1) if hint else max(",;\t", key=head.count)
     csv.field_size_limit(_MOST_BYTES)
-    reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator)
+    reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator, strict=True)
     names: list[str] = []
+    begun = 1
     try:
         for cells in reader:
+            begun = reader.line_num + 1
             if not names:
                 names = [name.strip().lower() for name in cells]
+                _refuse_missing(path, needed, names, 1 + bool(hint))
                 _refuse_doubles(path, names)
                 continue
             found = {name: plain_cell(cell) for name, cell in zip(names, cells, strict=False) if name}
             yield Filled(line=reader.line_num + bool(hint), cells=dict.fromkeys(filter(None, names), "") | found)
+        if not names:
+            _refuse_missing(path, needed, names, 1)
     except csv.Error as error:
-        raise ConfigError(str(path), [Problem(what=f"not a CSV ({error})", line=reader.line_num)]) from None
+        fix = "a cell in quotes may lack its second one; save the sheet as CSV again"
+        raise ConfigError(str(path), [Problem(what=f"not a CSV ({error})", line=begun + bool(hint), fix=fix)]) from None
 
 
 def _refuse_doubles(path: Path, names: list[str]) -> None:
-    twice = sorted({name for name in names if name and names.count(name) > 1})
-    if twice:
-        raise ConfigError(str(path), [Problem(what=f"has two columns {twice[0][:80]!r}", line=1, fix="remove one")])
+    places = [[i for i, there in enumerate(names, start=1) if there == name] for name in dict.fromkeys(names) if name]
+    for twice in places:
+        if len(twice) > 1:
+            what = f"has two columns of one name, numbers {twice[0]} and {twice[1]}"
+            raise ConfigError(str(path), [Problem(what=what, line=1, fix="remove one")])
 
 
 def _decoded(path: Path) -> str:
     content = _content(path)
+    fix = "save it as CSV (UTF-8) under a name that ends in .csv"
+    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise ConfigError(str(path), [Problem(what="is a spreadsheet's own file (.xlsx, .ods, .xls)", fix=fix)])
+    if not content.removeprefix(b"\xef\xbb\xbf").strip():
+        raise ConfigError(str(path), [Problem(what="is empty", fix="name the file that was filled in")])
+    if b"\x00" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ConfigError(str(path), [Problem(what="is a binary file, or a text without the mark of UTF-16", fix=fix)])
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", "replace")
     try:
@@ -162,7 +183,8 @@ def _content(path: Path) -> bytes:
         raise ConfigError(str(path), [Problem(what=f"cannot be read ({error.strerror})")]) from None
 
 
-def _json_rows(path: Path) -> Iterator[Filled]:
+def _json_rows(path: Path, needed: Sequence[str]) -> Iterator[Filled]:
+    is_first = True
     for number, line in enumerate(io.StringIO(_decoded(path)), start=1):
         if not line.strip():
             continue
@@ -171,8 +193,12 @@ def _json_rows(path: Path) -> Iterator[Filled]:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise ConfigError(str(path), [Problem(what="not a JSON object", line=number)])
+            fix = "a CSV is named .csv" if is_first else "one object a line, as it was exported"
+            raise ConfigError(str(path), [Problem(what="not a JSON object", line=number, fix=fix)])
         cells = {str(name).strip().lower(): _text(item) for name, item in value.items()}
+        if is_first:
+            _refuse_missing(path, needed, cells, number)
+        is_first = False
         yield Filled(line=number, cells=cells)
 
 
@@ -210,4 +236,4 @@ def read_date(text: str) -> dt.date:
     raise ValueError("not a date that has one reading; write it as YYYY-MM-DD")
 
 
-__all__ = ["Filled", "is_sheet", "plain_cell", "read_date", "read_sheet", "safe_cell", "write_sheet"]
+__all__ = ["Filled", "is_sheet", "plain_cell", "read_date", "read_sheet", "safe_cell", "write_rows", "write_sheet"]

@@ -1,7 +1,8 @@
 """Ed25519 keys on disk: signing a seal with a private key's file, and checking a signature with a public key's.
 
-A key is read from a file that only its owner needs to read; it is never an argument, never in an environment variable
-itself, and never in a message. The extra ``sign`` brings the library; it is imported here and only when a key is used.
+A private key is read from a file that only its owner can read; it is never an argument, never in an environment
+variable itself, and never in a message. The extra ``sign`` brings the library; it is imported here and only when a key
+is used.
 """
 
 from __future__ import annotations
@@ -46,9 +47,11 @@ def load_signer(path: Path, passphrase: str | None = None) -> Signer:
     """Return the signer of a private key's file: Ed25519 in PEM (PKCS 8), as ``openssl genpkey`` writes it.
 
     Raises:
-        UsageError: for a file that cannot be read or is no such key, a wrong passphrase, or a missing package.
+        UsageError: for a file that cannot be read, that others can read too, or that is no such key; for a wrong
+            passphrase or a missing package.
     """
     serialization, ed25519 = _library()
+    _refuse_shared(path)
     secret = passphrase.encode() if passphrase else None
     try:
         key = serialization.load_pem_private_key(_bytes(path), password=secret)
@@ -102,6 +105,21 @@ def wrong_signature(seal: Seal, public_key: bytes | None = None) -> str | None:
     except (ValueError, InvalidSignature):
         return "the seal was changed after it was signed, or its signature was"
     return None
+
+
+def _refuse_shared(path: Path) -> None:
+    """Refuse a private key that more people than its owner can read: any of them could sign forged logs."""
+    if os.name != "posix":
+        return
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # reading it says why
+    if mode & 0o077:
+        raise UsageError(
+            f"{KEY_VARIABLE}: {path} can be read by others than its owner (mode {mode & 0o777:o}); run: "
+            f"chmod 600 {path} (a mounted secret: defaultMode 0400)"
+        )
 
 
 def _key_id(public: bytes) -> str:

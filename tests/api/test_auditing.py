@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -83,7 +84,7 @@ def test_recording_the_same_again_changes_no_digest_and_writes_no_second_seal(st
 def test_a_log_whose_seal_was_never_written_is_sealed_the_next_time(store):
     for path in Path(store.root, "seals").rglob("*.json"):
         path.unlink()
-    assert "neither a seal nor a head" in verify_place(store, PLACE).notes[0]
+    assert "has no seal (no seal of this place lies there)" in verify_place(store, PLACE).faults[0]
 
     record_place(store, PLACE, suite(), NAMES, created_at=AT)
 
@@ -218,13 +219,25 @@ def test_a_file_that_is_cut_off_anywhere_is_named_where_it_ends(whole, tmp_path,
     export_log(whole, PLACE, tmp_path / name)
     content = (tmp_path / name).read_bytes()
 
-    for share in (0.6, 0.8, 0.95):
-        cut = tmp_path / f"cut-{name}"
-        cut.write_bytes(content[: int(len(content) * share)])
-        seal_path_of(cut).write_bytes(seal_path_of(tmp_path / name).read_bytes())
-        found = verify_file(cut)
-        assert not found.ok
-        assert found.checked.fault.number is None or found.checked.fault.number <= 9
+    ends = [match.end() for match in re.finditer(rb'"withheld": {}}}', content)][-8:]  # lines: the header has one too
+    assert len(ends) == 8
+    cut = tmp_path / f"cut-{name}"
+    seal_path_of(cut).write_bytes(seal_path_of(tmp_path / name).read_bytes())
+    for n_whole, end in enumerate(ends[:-1], start=1):
+        cut.write_bytes(content[: end + 40])
+        fault = verify_file(cut).checked.fault
+        assert (fault.what, fault.number) == ("truncated", n_whole + 1)
+
+
+def test_a_file_that_is_cut_off_after_its_records_says_so(whole, tmp_path):
+    export_log(whole, PLACE, tmp_path / "log.json")
+    content = (tmp_path / "log.json").read_text()
+    (tmp_path / "cut.json").write_text(content[: content.index('"texts"') + 60])
+
+    fault = verify_file(tmp_path / "cut.json").checked.fault
+
+    assert (fault.what, fault.number) == ("truncated", None)
+    assert fault.detail.startswith("after all 8 records")
 
 
 def test_a_file_that_another_tool_laid_out_anew_still_verifies(whole, tmp_path):
@@ -254,6 +267,22 @@ def test_a_run_that_the_library_made_is_checked_too(tmp_path):
 
     assert found.ok
     assert "neither a seal nor a head" in found.notes[0]
+
+
+def test_a_1_0_document_is_refused_since_it_has_no_chain(whole, tmp_path):
+    export_earlier(whole, PLACE, tmp_path / "old.json")
+
+    with pytest.raises(ConfigError, match=r"schema 1\.0, which has no chain"):
+        verify_file(tmp_path / "old.json")
+
+
+def test_a_seal_that_gives_an_earlier_time_than_its_log_is_said(whole, tmp_path):
+    export_log(whole, PLACE, tmp_path / "log.json")
+    seal = json.loads(seal_path_of(tmp_path / "log.json").read_text())
+    assert "the seal is not signed" in verify_file(tmp_path / "log.json").notes[0]
+    seal_path_of(tmp_path / "log.json").write_text(json.dumps(seal | {"sealed_at": "2020-01-01T00:00:00Z"}))
+
+    assert "put together later" in verify_file(tmp_path / "log.json").faults[0]
 
 
 def test_what_is_no_chained_log_is_refused(whole, tmp_path):
@@ -303,6 +332,12 @@ def test_a_1_0_document_is_read_back_with_what_it_can_hold(whole, tmp_path):
     assert {g.grader: g.passed for g in first.grades}["citation_accuracy"] is True
     assert document["cases"][0]["citations"][0]["span_found"] is True
     assert run.results[3].error == "ValueError"
+    # The failed call fails completion and is unmeasured by the others, as the recorded scores say.
+    outcomes = [{g.grader: g.outcome for g in result.grades} for result in run.results]
+    recorded = [r for r in read_records(open_audit_log(whole, PLACE)) if r.call.epoch == 0]
+    assert outcomes == [{score.grader: score.outcome for score in record.scores} for record in recorded]
+    assert outcomes[3]["completion"] == "fail"
+    assert run.scorecard().document.headline.hallucination is None
     # 3 of 4 cases are measured by each of the three graders, and pass; completion has 3 of 4 as well.
     by_grader = document["summary"]["by_grader"]
     assert {name: figures["n"] for name, figures in by_grader.items()} == {

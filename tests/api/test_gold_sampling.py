@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from recorded_place import PLACE, recorded
 
 from spancheck_pipeline.api.gold_sampling import _quotas, items_path_of, read_labels, sample_gold
-from spancheck_pipeline.errors import ConfigError, MissingDataError, UsageError
+from spancheck_pipeline.decision.calibration import calibrate
+from spancheck_pipeline.decision.judged_figures import Subject
+from spancheck_pipeline.errors import ConfigError, MissingDataError, StorageError, UsageError
 from spancheck_pipeline.storage.gold_files import read_gold
 from spancheck_pipeline.storage.store import Store
+
+SUBJECT = Subject(name="j", kind="judge", identity="i", threshold=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +95,41 @@ def test_several_people_are_counted_and_a_tie_is_left_out(store, tmp_path):
     gold = {"90 days" in item.claim: item for item in read_gold(tmp_path / "three.jsonl").items}
     assert (gold[True].label, gold[True].labellers) == (False, (False, True, False))
     assert gold[False].labellers == (True, True)
+
+
+def test_ties_are_in_no_set_and_yet_count_in_how_far_people_agree(store, tmp_path):
+    sample_gold(store, PLACE, tmp_path / "s.csv", n=10, seed=1)
+    items = items_path_of(tmp_path / "s.csv")
+    ann = labelled(tmp_path / "s.csv", {"90 days": "no", "30 days": "yes"}, "ann.csv")
+    bob = labelled(tmp_path / "s.csv", {"90 days": "yes", "30 days": "yes"}, "bob.csv")
+
+    read_labels([ann, bob], tmp_path / "g.jsonl", items=items, domain="x")
+
+    gold = read_gold(tmp_path / "g.jsonl")
+    people = calibrate(gold, {}, SUBJECT).people
+    assert (len(gold.items), gold.tied) == (1, ((False, True),))
+    # They agree on one of two items; without the tie it would be one of one.
+    assert (people.n_items, people.agreement) == (2, 0.5)
+    # Another look: they agree after all, and the file beside the set keeps what somebody wrote there.
+    beside = tmp_path / "g.yaml"
+    beside.write_text("# ours\n" + beside.read_text())
+    read_labels([ann, ann], tmp_path / "g.jsonl", items=items, domain="x", replace=True)
+    assert read_gold(tmp_path / "g.jsonl").tied == ()
+    assert beside.read_text().startswith("# ours\ncontract: 1\n")
+
+
+def test_a_sheet_and_its_texts_appear_both_or_not_at_all(store, tmp_path, monkeypatch):
+    import spancheck_pipeline.api.gold_sampling as module
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    for name in ("write_rows", "write_text"):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, full)
+            with pytest.raises(StorageError, match="No space"):
+                sample_gold(store, PLACE, tmp_path / "s.csv", n=10, seed=1)
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("labels", "said"), [

@@ -9,15 +9,20 @@ import pytest
 from scenario import Project, spancheck
 
 from spancheck_pipeline.api.baselines import all_promotions, pin_release, promote_place
+from spancheck_pipeline.api.capturing import capture_place
 from spancheck_pipeline.api.pruning import cutoff, prune
 from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records
+from spancheck_pipeline.api.snapshot import publish_cases
 from spancheck_pipeline.api.staleness import stale_nights
 from spancheck_pipeline.api.stored import grade_place, run_place
 from spancheck_pipeline.api.trending import missed_dates, read_trend
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target
-from spancheck_pipeline.errors import CaptureRefusedError, UsageError
+from spancheck_pipeline.defs.assets import SuiteDefs, refuse_past
+from spancheck_pipeline.defs.partitions import daily
+from spancheck_pipeline.errors import CaptureRefusedError, MissingDataError, UsageError
 from spancheck_pipeline.storage.datasets import load_cases, load_suite
+from spancheck_pipeline.storage.pruned import was_pruned
 from spancheck_pipeline.storage.store import AdHoc, Night, Store
 from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, CASES, GATE, SCORES
 
@@ -167,9 +172,31 @@ def test_a_pruned_night_is_neither_stale_nor_missed_nor_called_for_again(project
     assert missed_dates(store, "small", "0 2 * * *", until=DATES[4]) == ()
     assert [night.date for night in read_trend(store, "small").nights] == DATES
     n_calls = len(project.calls())
-    with pytest.raises(CaptureRefusedError, match="although small on 2026-01-06 was captured and decided about"):
+    with pytest.raises(CaptureRefusedError, match="small on 2026-01-06 was pruned: what was decided about it stands"):
         run(project, Night("small", DATES[1]))
+    past = Night("small", DATES[1])
+    assert was_pruned(store, past)
+    with pytest.raises(MissingDataError, match="was pruned: its answers are gone, so no failed call can be retried"):
+        retry_failed(project, past)
+    with pytest.raises(CaptureRefusedError, match="was pruned: what was decided about it stands, and its answers"):
+        refuse_past(suite_defs(project), store, past, allow_past=False)
+    with pytest.raises(CaptureRefusedError, match="2026-01-04 was never captured and is over"):
+        refuse_past(suite_defs(project), store, Night("small", "2026-01-04"), allow_past=False)
     assert len(project.calls()) == n_calls
+
+
+def retry_failed(project: Project, night: Night) -> None:
+    loaded = load_suite(project.environment.datasets, "small", load_attribute)
+    target = load_target(loaded.suite.target, suite_folder=loaded.folder)
+    store = Store(project.environment.storage)
+    publish_cases(store, night, load_cases(loaded.folder, loaded.suite.cases))
+    capture_place(store, night, loaded.suite, lambda: target, mode="retry_errors")
+
+
+def suite_defs(project: Project) -> SuiteDefs:
+    environment = project.environment
+    loaded = load_suite(environment.datasets, "small", load_attribute)
+    return SuiteDefs(loaded=loaded, environment=environment, partitions=daily(environment))
 
 
 def test_another_suites_nights_are_left_alone_where_one_is_named(store):

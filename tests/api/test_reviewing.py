@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import io
+import json
 import shutil
 
 import pytest
@@ -11,7 +12,7 @@ from scenario import AT
 
 from spancheck_pipeline.api.adjudicating import check_not_expired
 from spancheck_pipeline.api.deciding import decide_place, read_scorecard, summarize_place
-from spancheck_pipeline.api.reviewing import export_review, import_review, listed, subjects
+from spancheck_pipeline.api.reviewing import export_review, import_review, listed, signed_in_order, subjects
 from spancheck_pipeline.api.stored import grade_place
 from spancheck_pipeline.errors import ConfigError, MissingDataError
 from spancheck_pipeline.grading.graders import build_graders
@@ -94,8 +95,13 @@ def test_what_was_signed_stands_in_the_next_export(store, tmp_path):
     export_review(store, PLACE, tmp_path / "again.csv")
 
     text = (tmp_path / "again.jsonl").read_text()
-    assert text.count(f'"expires": "{SOON}", "author": "Ann"') == 2
+    assert text.count(f'"expires": "{SOON}", "author": null, "signed_by": "Ann"') == 2
     assert read_in(store, tmp_path / "again.csv").n_new == 0
+    rows = [json.loads(line) for line in text.splitlines()]
+    changed = [row | {"disposition": "confirmed"} for row in rows if row["disposition"]]
+    (tmp_path / "again.jsonl").write_text("\n".join(map(json.dumps, changed)))
+    read_in(store, tmp_path / "again.jsonl", author="Bob", at=NOW + dt.timedelta(hours=1))
+    assert {item.author for item in listed(store, PLACE)} == {"Bob"}, "nobody signs under another's name"
 
 
 def test_dispositions_decide_nothing_unless_the_suite_says_so(store, tmp_path):
@@ -150,6 +156,9 @@ def test_a_place_without_dispositions_has_the_scorecard_that_it_had(whole):
     ({"disposition": "waived", "expires": "03/04/2027"}, "one reading"),
     ({"why": " "}, "no `why`"),
     ({"row": "f-0000"}, "no finding that stands here now"),
+    ({"disposition": ""}, "`why` or `expires` and no disposition"),
+    ({"disposition": "", "why": "", "expires": "2027-12-31"}, "`why` or `expires` and no disposition"),
+    ({"disposition": "fails"}, "`fails` says nothing new of a finding that failed"),
 ])  # fmt: skip
 def test_one_wrong_row_keeps_everything_out_and_is_named_by_its_line(store, tmp_path, cells, said):
     path = filled(store, tmp_path / "r.csv", **cells)
@@ -169,6 +178,42 @@ def test_two_rows_of_one_finding_that_differ_are_refused(store, tmp_path):
 
     with pytest.raises(ConfigError, match="something else than an earlier row"):
         read_in(store, path)
+
+
+def test_what_somebody_else_said_before_is_said_with_who_said_it_and_is_kept(store, tmp_path):
+    read_in(store, filled(store, tmp_path / "r.csv", disposition="waived", expires=SOON), author="Ann")
+
+    path = filled(store, tmp_path / "s.csv", disposition="passes", expires="", author="")
+    second = read_in(store, path, author="Bob", at=NOW + dt.timedelta(hours=1))
+
+    assert [(a.author, a.disposition, b.author, b.disposition) for a, b in second.changed] == [
+        ("Ann", "waived", "Bob", "passes"),
+    ] * 2  # fmt: skip
+    assert [item.author for item in signed_in_order(store, PLACE)] == ["Ann", "Ann", "Bob", "Bob"]
+
+
+def test_what_could_not_be_measured_stays_so_whatever_is_signed(store, tmp_path):
+    before = summarize_place(store, PLACE, suite(), NAMES).scorecard.graders["groundedness"].counts
+    export_review(store, PLACE, tmp_path / "r.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    lines = [
+        json.dumps(row | {"disposition": "waived", "why": "It was down.", "expires": SOON})
+        for row in rows
+        if row["outcome"] == "unmeasured"
+    ]
+    (tmp_path / "r.jsonl").write_text("\n".join(lines))
+
+    signed = read_in(store, tmp_path / "r.jsonl")
+
+    assert signed.n_without_effect == signed.n_new == len(lines) > 0
+    after = summarize_place(store, PLACE, suite(), NAMES).scorecard.adjudicated.graders["groundedness"]
+    assert (after.counts, after.n_waived) == (before, 2)
+
+
+def test_nobody_is_asked_about_a_call_that_did_not_answer(whole, tmp_path):
+    graders = {s.key.grader for s in subjects(whole, PLACE, outcomes=frozenset(Outcome))}
+
+    assert graders == {"citation_accuracy", "no_pii", "groundedness"}
 
 
 def test_what_is_exported_shows_the_words_that_a_finding_is_about(whole):

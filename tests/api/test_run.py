@@ -120,6 +120,25 @@ def test_rescoring_calls_nothing_and_changes_only_the_grades():
     assert [result.output for result in again] == [result.output for result in run]
 
 
+def test_rescoring_asks_a_judge_that_is_a_function_once_and_not_the_system():
+    calls, asked = [], []
+    run = sc.evaluate(cases(3), lambda question: calls.append(question) or system(question))
+
+    def provider(prompt):
+        asked.append(prompt)
+        return json.dumps({"label": "supported", "reason": "so it is"})
+
+    again = run.rescore([sc.llm_judge(provider)])
+
+    measured = [result.grades[0].outcome for result in again if result.grades[0].outcome.is_measured]
+    assert measured
+    assert set(measured) == {"pass"}
+    n_asked = len(asked)
+    third = again.rescore([sc.llm_judge(provider), sc.graders.contains("30 days")])
+    assert (len(calls), len(asked)) == (3, n_asked)
+    assert third.results[0].grades[0].outcome == again.results[0].grades[0].outcome
+
+
 def test_a_saved_run_is_the_same_run(tmp_path):
     run = sc.evaluate(cases(), system, prices={"m": {"input_usd_per_mtok": 1, "output_usd_per_mtok": 2}})
     run.save(tmp_path / "run.json")
@@ -263,6 +282,13 @@ def test_an_audit_log_of_the_earlier_library_is_read():
     assert (answered.case.answerable, answered.row.latency_ms) == (True, 6.0)
     assert answered.grades[0].passed is True
     assert (failed.error, failed.grades[0].outcome) == ("RuntimeError", Outcome.UNMEASURED)
+
+
+def test_what_rests_on_findings_is_not_known_of_a_document_that_has_none():
+    run = sc.Run.from_audit_log(EARLIER)
+
+    assert run.scorecard().document.headline.hallucination is None
+    assert run.rescore(sc.default_graders()).scorecard().document.headline.hallucination.rate.value == 0.0
 
 
 def test_a_run_that_the_earlier_library_saved_is_read_and_scored_again():

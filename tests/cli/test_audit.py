@@ -68,7 +68,9 @@ def test_schema_1_0_says_what_it_loses(recorded, capsys):
     shown = capsys.readouterr()
     assert "the chain: a 1.0 document cannot be verified" in shown.err
     assert spancheck("score", "old.json") == 0
+    assert "not known: the document that was read holds no findings" in capsys.readouterr().out
     assert spancheck("audit", "verify", "old.json") == 2
+    assert "has no chain" in capsys.readouterr().err
 
 
 def test_a_log_printed_on_stdout_is_json_and_nothing_else(recorded, capsys):

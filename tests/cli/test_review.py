@@ -45,6 +45,26 @@ def test_findings_go_out_and_signed_dispositions_come_back_and_are_listed(record
     assert "Agreed with" in capsys.readouterr().out
 
 
+def test_another_reviewers_word_is_said_loudly_and_stays_in_the_history(recorded, capsys):
+    spancheck("review", "run:r1", "--to", "r.csv", "--grader", "citation_accuracy")
+    n = fill(recorded.folder / "r.csv", disposition="confirmed", why="Seen.")
+    spancheck("review", "run:r1", "--from", "r.csv", "--author", "Ann")
+    spancheck("review", "run:r1", "--to", "r.csv", "--grader", "citation_accuracy")
+    fill(recorded.folder / "r.csv", disposition="passes", why="Not so.")
+    assert n
+    capsys.readouterr()
+
+    spancheck("review", "run:r1", "--from", "r.csv", "--author", "Bob")
+
+    out = capsys.readouterr().out
+    assert "Bob now says passes; Ann said confirmed on " in out
+    assert spancheck("review", "run:r1", "--history", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [item["author"] for item in found] == ["Ann"] * n + ["Bob"] * n
+    assert spancheck("review", "run:r1", "--history") == 0
+    assert "Ann" in capsys.readouterr().out
+
+
 def test_a_night_shows_both_rates_once_it_is_decided_again(project, capsys):
     target = (project.suite_folder / "target.py").read_text()
     project.write_target(target.replace('30 days written notice."', '90 days written notice."', 1))
@@ -61,11 +81,14 @@ def test_a_night_shows_both_rates_once_it_is_decided_again(project, capsys):
     assert spancheck("audit", "history", "small") == 0
     shown = capsys.readouterr().out
     assert "--regrade" in shown, "why it was decided"
+    assert "dispositions of reviewers, where none were" in shown
     assert shown.count("head: ") >= 3
     assert spancheck("audit", "history", "small", "--json") == 0
     history = json.loads(capsys.readouterr().out)
     assert [item["revision"] for item in history] == [1, 2]
     assert history[0]["grader_specs"]["citation_accuracy"]["spec"]["measurement"] == "citation_accuracy"
+    assert history[0]["changes"] == []
+    assert "dispositions of reviewers, where none were" in history[1]["changes"]
     assert history[0]["audit_log_head"] != history[1]["audit_log_head"]
     assert spancheck("audit", "export", "small", "--as-decided", "1", "--to", "then.json") == 0
     assert f"head: {history[0]['audit_log_head']}" in capsys.readouterr().err
@@ -86,6 +109,7 @@ MISTAKES = [
     (["review", "run:r1", "--to", "a.csv", "--from", "target.csv"], "one at a time"),
     (["review", "run:r1", "--all"], "choose what --to writes"),
     (["review", "run:r1"], "nobody signed a disposition"),
+    (["review", "run:r1", "--history", "--to", "a.csv"], "goes without --to"),
     (["review", "run:r1", "--from", "target.csv", "--author", " "], "signed by somebody"),
     (["review", "run:r1", "--from", "target.csv"], "has no column 'row'"),
     (["gold", "sample", "run:r1", "--to", "s.csv", "--slice", "--by", "grade"], "goes without --by"),

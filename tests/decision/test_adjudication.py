@@ -58,10 +58,22 @@ def test_a_score_that_passed_fails_when_a_person_says_so_of_one_finding():
     assert found.outcome is Outcome.FAIL
 
 
-def test_a_disposition_of_the_whole_decides_also_where_nothing_could_be_measured():
+def test_a_disposition_of_the_whole_decides():
     assert under(signed(WHOLE), outcome="fail").outcome is Outcome.PASS
-    assert under(signed(WHOLE), outcome="unmeasured", findings=[]).outcome is Outcome.PASS
     assert under(signed(WHOLE, "confirmed")).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("kind", [kind.value for kind in Disposition])
+def test_nobody_waves_through_what_could_not_be_measured(kind):
+    assert under(signed(WHOLE, kind), outcome="unmeasured", findings=[]).outcome is Outcome.UNMEASURED
+    unread = finding("a", "unmeasured")
+    assert under(signed("a", kind, of=unread), outcome="unmeasured", findings=[unread]).outcome is Outcome.UNMEASURED
+
+
+def test_a_score_whose_failures_are_excused_is_unmeasured_where_a_finding_was_not_measured():
+    found = under(signed("a", "waived"), findings=[finding("a"), finding("b", "unmeasured")])
+
+    assert (found.outcome, found.n_unsupported) == (Outcome.UNMEASURED, 0)
 
 
 def test_a_waiver_holds_until_it_expires():
