@@ -10,7 +10,7 @@ import dagster as dg
 from dagster.components import ComponentTypeSpec
 from pydantic import BaseModel
 
-from spancheck_pipeline.decision.suite import check_name
+from spancheck_pipeline.decision.suite import check_suite_name
 from spancheck_pipeline.definitions import build_definitions
 from spancheck_pipeline.errors import UsageError
 
@@ -34,7 +34,7 @@ class EvaluationSuiteScaffolder(dg.Scaffolder[_ScaffoldParams]):
         """Write the file, the suite called as the folder is unless a name was given."""
         name = request.params.suite or request.target_path.name
         try:
-            check_name(name)
+            check_suite_name(name)
         except ValueError as error:
             raise UsageError(f"the suite: {error}") from None
         dg.scaffold_component(request, {"suite": name})

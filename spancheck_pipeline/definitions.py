@@ -6,7 +6,7 @@ a Dagster already merges what ``build_definitions`` returns with their own, or n
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import dagster as dg
@@ -16,9 +16,10 @@ from spancheck_pipeline.capture.engine import Progress
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.defs import assets, broken, calibration, checks, jobs, partitions, rescore, resources, sensors
-from spancheck_pipeline.errors import SpancheckError
-from spancheck_pipeline.storage.datasets import LoadedSuite, list_suites, load_suite
+from spancheck_pipeline.errors import ConfigError, SpancheckError
+from spancheck_pipeline.storage.datasets import SUITE_FILE, LoadedSuite, list_suites, load_suite
 from spancheck_pipeline.storage.judges_file import DeclaredJudges, load_judges
+from spancheck_pipeline.storage.yaml_document import read_yaml
 
 # A capture has no backfill policy (each date is its own run) and grading has one (many dates are one run): the nightly
 # job holds both on purpose, and Dagster warns of it whenever it resolves the job.
@@ -26,7 +27,7 @@ warnings.filterwarnings("ignore", message=r"Asset job \w+_nightly materializes a
 
 
 def build_definitions(
-    suites: Sequence[str] | None = None,
+    suites: Sequence[str] | str | None = None,
     *,
     datasets: str | Path | None = None,
     storage: str | Path | None = None,
@@ -40,9 +41,9 @@ def build_definitions(
 ) -> dg.Definitions:
     """Return a project's definitions, fit to be merged with others by ``dg.Definitions.merge``.
 
-    All suites of the datasets folder, or those that are named. Each further argument stands in the place of the
-    environment variable of its name (``SPANCHECK_DATASETS`` …); ``namespace=""`` is none. ``folder`` is what relative
-    paths are relative to, and where a ``.env`` is read; None: the working folder.
+    All suites of the datasets folder, or those that are named (one name, or several). Each further argument stands in
+    the place of the environment variable of its name (``SPANCHECK_DATASETS`` …); ``namespace=""`` is none. ``folder``
+    is what relative paths are relative to, and where a ``.env`` is read; None: the working folder.
 
     No executor is set unless one is given: the code location's own runs the steps. Where a code location calls this
     several times for one namespace, one call has the asset ``calibration`` (``has_calibration``; None: where all suites
@@ -54,6 +55,8 @@ def build_definitions(
             shown as an asset that says why.
         UsageError: when there is no datasets folder, no suite of a name, or an argument cannot be.
     """
+    if isinstance(suites, str):
+        suites = [suites]
     environment = given_environment(
         datasets=datasets,
         storage=storage,
@@ -117,7 +120,10 @@ def _built(
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
         shared = partitions.daily(environment)
-        loaded, left_out = _loaded(environment, suites, shared)
+        loaded, errors = _loaded(environment, suites)
+        left_out = [
+            broken.broken_suite(name, error, shared, namespace=environment.namespace) for name, error in errors.items()
+        ]
         built = [
             assets.SuiteDefs(
                 loaded=suite,
@@ -132,7 +138,15 @@ def _built(
         ]
         others = [*left_out, *([_calibration(environment, is_debug=is_debug)] if has_calibration else [])]
         has_rescore = bool(built) or suites is None  # definitions of no suite at all hold the calibration alone
-        return _assembled(environment, built, others, executor=executor, called=called, has_rescore=has_rescore)
+        return _assembled(
+            environment,
+            built,
+            others,
+            executor=executor,
+            called=called,
+            has_rescore=has_rescore,
+            errors={name: str(error) for name, error in errors.items()},
+        )
 
 
 def _assembled(
@@ -143,6 +157,7 @@ def _assembled(
     executor: dg.ExecutorDefinition | None,
     called: str | None,
     has_rescore: bool,
+    errors: Mapping[str, str],
 ) -> dg.Definitions:
     namespace = environment.namespace
     return dg.Definitions(
@@ -153,7 +168,7 @@ def _assembled(
         asset_checks=[checks.suite_checks(suite) for suite in built],
         jobs=[
             *(job for suite in built for job in jobs.suite_jobs(suite)),
-            *([rescore.rescore_job(built, namespace, called=called)] if has_rescore else []),
+            *([rescore.rescore_job(built, namespace, called=called, left_out=errors)] if has_rescore else []),
         ],
         schedules=[schedule for suite in built for schedule in jobs.suite_schedules(suite)],
         sensors=[
@@ -175,19 +190,32 @@ def _calibration(environment: Environment, *, is_debug: bool) -> dg.AssetsDefini
 
 
 def _loaded(
-    environment: Environment, names: Sequence[str] | None, shared: dg.DailyPartitionsDefinition
-) -> tuple[list[LoadedSuite], list[dg.AssetsDefinition]]:
-    """Return the suites that can be read, and an asset in the place of each that cannot, unless it was named."""
+    environment: Environment, names: Sequence[str] | None
+) -> tuple[list[LoadedSuite], dict[str, SpancheckError]]:
+    """Return the suites that can be read, and why the others cannot, unless one was named: then it is raised."""
     loaded: list[LoadedSuite] = []
-    left_out: list[dg.AssetsDefinition] = []
+    errors: dict[str, SpancheckError] = {}
     for name in list_suites(environment.datasets) if names is None else names:
         try:
-            loaded.append(load_suite(environment.datasets, name, load_attribute))
+            suite = load_suite(environment.datasets, name, load_attribute)
+            _check_schedule(suite)
         except SpancheckError as error:
             if names is not None:
                 raise
-            left_out.append(broken.broken_suite(name, error, shared, namespace=environment.namespace))
-    return loaded, left_out
+            errors[name] = error
+        else:
+            loaded.append(suite)
+    return loaded, errors
+
+
+def _check_schedule(suite: LoadedSuite) -> None:
+    """Refuse a cron that Dagster does not take, or reads as other days than the suite's: it finds out at night."""
+    settings = suite.suite.schedule
+    why = jobs.why_not_dagsters(settings.cron) if settings else ""
+    if why:
+        document = read_yaml(suite.folder / SUITE_FILE)
+        problem = document.problem(("schedule", "cron"), f"schedule.cron: {why}", "write out the list or the range")
+        raise ConfigError(document.file, [problem])
 
 
 @dg.definitions

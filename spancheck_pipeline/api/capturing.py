@@ -29,6 +29,7 @@ from spancheck_pipeline.grading.grader import Grader
 from spancheck_pipeline.storage.journal import JournalHeader, KeptJournal, questions_digest
 from spancheck_pipeline.storage.lock import CaptureLock
 from spancheck_pipeline.storage.object_journal import Flush
+from spancheck_pipeline.storage.pruned import was_pruned
 from spancheck_pipeline.storage.store import Night, Place, Published, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, captured_from_row, captured_to_row
 
@@ -260,6 +261,11 @@ def _refuse_lost(store: Store, place: Place, mode: Mode) -> None:
     """
     if mode != "capture" or store.unfinished(place):
         return
+    if isinstance(place, Night) and was_pruned(store, place):
+        raise CaptureRefusedError(
+            f"{place} was pruned: what was decided about it stands, its answers are gone, and nothing is called again; "
+            "capture everything anew on purpose (--recapture)"
+        )
     if store.exists(place, GATE) or store.revisions(place, CAPTURED_RUN):
         raise CaptureRefusedError(
             f"{store.path(place, CAPTURED_RUN)}: is missing, although {place} was captured and decided about; "
@@ -280,6 +286,8 @@ def _base(store: Store, place: Place, mode: Mode) -> Base | None:
     if mode == "capture":
         return None
     if not store.exists(place, CAPTURED_RUN):
+        if mode == "retry_errors" and isinstance(place, Night) and was_pruned(store, place):
+            raise MissingDataError(f"{place} was pruned: its answers are gone, so no failed call can be retried")
         if mode == "retry_errors":
             raise MissingDataError(f"{place}: never captured, so no failed call can be retried; capture it first")
         return None

@@ -9,20 +9,27 @@ from __future__ import annotations
 import datetime as dt
 import math
 import os
+import re
 import zoneinfo
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import fsspec
 from dotenv import load_dotenv
 
 from spancheck_pipeline.decision.suite import check_name
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.storage.object_journal import Flush
 from spancheck_pipeline.storage.object_lease import LEASE_S
+from spancheck_pipeline.storage.tables import TABLES
 
 FIRST_PARTITION = "2026-01-01"
 """First date of every suite unless ``SPANCHECK_START_DATE`` says another: fixed, so that partitions never move."""
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_FOLDERS = {*TABLES} | {"runs", "baselines", "report", "seals"}
+"""What stands at the root of a storage without a namespace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +59,13 @@ def read_environment(environ: Mapping[str, str] | None = None, *, folder: Path |
     to ``folder`` (default: the working folder).
 
     Raises:
-        UsageError: for a time zone, date or namespace that cannot be.
+        UsageError: for a storage, time zone, date or namespace that cannot be.
     """
     folder = folder or Path.cwd()
     if environ is None:
         load_dotenv(folder / ".env", override=False)
         environ = os.environ
-    storage = environ.get("SPANCHECK_STORAGE") or "storage"
+    storage = _storage(environ.get("SPANCHECK_STORAGE") or "storage")
     home = environ.get("DAGSTER_HOME") or ".spancheck/dagster_home"
     return Environment(
         datasets=folder / Path(environ.get("SPANCHECK_DATASETS") or "datasets").expanduser(),
@@ -150,9 +157,28 @@ def _number(environ: Mapping[str, str], name: str, default: float, *, low: float
     return number
 
 
+def _storage(value: str) -> str:
+    """Return a folder or URL; a URL that is none would be taken for a folder of that name, and written to."""
+    kind, colon, rest = value.rpartition("::")[2].partition(":")  # the last of a chain of filesystems
+    is_scheme = bool(colon and len(kind) > 1 and _SCHEME.fullmatch(kind))  # one letter is a drive
+    if not is_scheme:
+        return value
+    is_known = kind in fsspec.available_protocols()
+    if rest.startswith("//") and not is_known:
+        raise UsageError(
+            f"SPANCHECK_STORAGE: {kind[:20]!r} is no kind of storage that is known here; write a folder, or for "
+            "example s3://bucket/place, gs://… or abfs://…"
+        )
+    if not rest.startswith("//") and (is_known or rest.startswith("/")):
+        raise UsageError(f"SPANCHECK_STORAGE: a URL has two slashes after its colon: {kind[:20]}://…")
+    return value
+
+
 def _namespace(value: str | None) -> str | None:
     if not value:
         return None
+    if value in _FOLDERS:
+        raise UsageError(f"SPANCHECK_NAMESPACE: {value!r} is a table's folder in a storage; call it otherwise")
     try:
         return check_name(value)
     except ValueError as error:

@@ -22,6 +22,7 @@ from spancheck_pipeline.api.recording import open_audit_log
 from spancheck_pipeline.errors import LockedError, StorageError, UsageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.evidence.run import Manifest
+from spancheck_pipeline.storage.pruned import mark_pruned
 from spancheck_pipeline.storage.store import AdHoc, Night, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, JUDGE_VERDICTS, SCORES
 
@@ -106,7 +107,7 @@ def prune(
         named = {"suite": place.suite, "date": place.date, "run_id": place.run_id if isinstance(place, AdHoc) else None}
         why = _why_kept(store, place, before)
         if not why and not dry_run:
-            why = _remove(store, place, folders)
+            why = _remove(store, place, folders, before)
         if why:
             kept.append(Kept.model_validate({**named, "why": why}))
         else:
@@ -193,10 +194,12 @@ def _why_baseline(store: Store, place: Night, before: str) -> str:
     return ""
 
 
-def _remove(store: Store, place: Old, folders: _Folders) -> str:
+def _remove(store: Store, place: Old, folders: _Folders, before: str) -> str:
     """Remove the folders of a place, and return why it could not be begun where it is in use."""
     try:
         with store.lock(place):
+            if isinstance(place, Night) and store.exists(place, CAPTURED_RUN):
+                mark_pruned(store, place, before=before)  # first: a kill leaves the captured run, or the mark
             for folder in folders.paths:
                 try:
                     store.filesystem.rm(folder, recursive=True)

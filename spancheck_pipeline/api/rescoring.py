@@ -70,6 +70,15 @@ class NightRescored(BaseModel):
     """Why it could not be scored again; it is still stale."""
 
 
+class LeftOut(BaseModel):
+    """A suite that cannot be read."""
+
+    model_config = _FROZEN
+
+    suite: str
+    problem: str
+
+
 class Rescored(BaseModel):
     """What one rescore did, or would do. Counts, ids, versions."""
 
@@ -80,6 +89,10 @@ class Rescored(BaseModel):
     target_calls: Literal[0] = 0
     """Scoring reads what was captured; there is no way to a target from it."""
     nights: tuple[NightRescored, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    """Suites that were meant and cannot be read: whether their nights are stale is not known."""
+    n_others: int | None = None
+    """Stale nights that were not chosen; counted only where nothing that was chosen is stale."""
 
     @property
     def n_partitions(self) -> int:
@@ -88,8 +101,9 @@ class Rescored(BaseModel):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be scored again, one sentence a night."""
-        return tuple(f"{night.suite} on {night.date}: {night.problem}" for night in self.nights if night.problem)
+        """What could not be scored again: one sentence a night, and one a suite that cannot be read."""
+        nights = (f"{night.suite} on {night.date}: {night.problem}" for night in self.nights if night.problem)
+        return (*nights, *(f"the suite {item.suite!r} cannot be read: {item.problem}" for item in self.left_out))
 
     def totals(self) -> tuple[OutcomeTotal, ...]:
         """Return the changes of outcome over all nights, by suite and grader."""
@@ -126,7 +140,9 @@ class OutcomeTotal(OutcomeChange):
     n_nights: int
 
 
-def planned(stale: Iterable[StaleNight], store: Store) -> Rescored:
+def planned(
+    stale: Iterable[StaleNight], store: Store, *, left_out: tuple[LeftOut, ...] = (), n_others: int | None = None
+) -> Rescored:
     """Return what scoring stale nights again would touch, without touching it."""
     nights = tuple(
         NightRescored(
@@ -138,7 +154,7 @@ def planned(stale: Iterable[StaleNight], store: Store) -> Rescored:
         )
         for item in stale
     )
-    return Rescored(is_dry_run=True, nights=nights)
+    return Rescored(is_dry_run=True, nights=nights, left_out=left_out, n_others=n_others)
 
 
 def _untouched(store: Store, night: Night, grader: str) -> GraderChanges:

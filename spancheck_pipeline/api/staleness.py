@@ -6,6 +6,7 @@ A score file names the spec that made it, a decision the scores that it rests on
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,6 +39,23 @@ class StaleNight:
     def is_scored(self) -> bool:
         """Whether only the decision is behind: scoring it again was cut off between scores and record."""
         return not self.graders and not self.problem
+
+
+def check_span(since: str | None, until: str | None) -> None:
+    """Check the first and the last date of a choice.
+
+    Raises:
+        UsageError: for a date that is none, and for a span that holds no date.
+    """
+    for text in (since, until):
+        try:
+            is_date = text is None or dt.date.fromisoformat(text).isoformat() == text
+        except ValueError:
+            is_date = False
+        if not is_date:
+            raise UsageError(f"{str(text)[:40]!r} is not a date; write it as YYYY-MM-DD")
+    if since is not None and until is not None and since > until:
+        raise UsageError(f"no date is from {since} on and up to {until}: the first date is after the last; swap them")
 
 
 def stale_nights(

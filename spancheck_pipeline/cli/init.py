@@ -47,11 +47,11 @@ def init(folder: Path, *, target: str, name: str) -> None:
 
     DIR is new, or empty (a `.git` may be there); nothing is ever overwritten.
     """
-    from spancheck_pipeline.decision.suite import check_name
+    from spancheck_pipeline.decision.suite import check_suite_name
     from spancheck_pipeline.errors import StorageError, UsageError
 
     try:
-        check_name(name)
+        check_suite_name(name)
     except ValueError as error:
         raise UsageError(f"--name: {error}") from None
     files = project_files(name, target)
@@ -60,10 +60,19 @@ def init(folder: Path, *, target: str, name: str) -> None:
         _write(folder, files)
     except OSError as error:
         raise StorageError(
-            f"{error.filename or folder}: the project cannot be written ({error.strerror}); what was written of it "
-            f"stands in {folder}: remove it, and run again where there is room and leave to write"
+            f"{error.filename or folder}: the project cannot be written ({error.strerror}); {_left(folder)}run again "
+            "where a folder can be made, and where there is room and leave to write"
         ) from None
     _say(folder, name, target, files)
+
+
+def _left(folder: Path) -> str:
+    """Return what to do about what was written before it failed; nothing where nothing was."""
+    try:
+        is_begun = any(path.name != ".git" for path in folder.iterdir())
+    except OSError:
+        is_begun = False
+    return f"what was written of it stands in {folder}: remove it, and " if is_begun else "nothing was written; "
 
 
 def project_files(name: str, target: str) -> dict[str, str]:
@@ -99,6 +108,10 @@ def _template(name: str) -> str:
 def _check_empty(folder: Path) -> None:
     from spancheck_pipeline.errors import StorageError, UsageError
 
+    if folder.is_symlink() and not folder.exists():
+        raise UsageError(
+            f"{folder}: a symbolic link stands there that leads nowhere; remove it, or name another folder"
+        )
     try:
         found = sorted(path.name for path in folder.iterdir() if path.name != ".git")
     except FileNotFoundError:

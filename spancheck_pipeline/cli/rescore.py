@@ -40,14 +40,14 @@ def rescore(
     Stale is what the files say: a score file names the spec that made it. What was decided before stays readable, and
     what was promoted stays promoted. Exit code 0 also where a gate says FAIL now; 2 where a night could not be scored.
     """
+    from spancheck_pipeline.api.staleness import check_span
     from spancheck_pipeline.cli import show
     from spancheck_pipeline.errors import UsageError
 
     if not stale:
         raise UsageError("say what is scored again: --stale (with --dry-run first, to see which nights that are)")
     environment, _ = open_project()
-    for date in (since, until):
-        _check_date(date)
+    check_span(since, until)
     config = {"suites": list(suites), "graders": list(graders), "dry_run": dry_run}
     config |= {name: date for name, date in (("since", since), ("until", until)) if date}
     done = _run(environment, config, is_debug=bool(obj["debug"]))
@@ -57,23 +57,10 @@ def rescore(
         document["problems"] = list(done.problems)
         show.print_json(document)
     else:
-        _print(done)
+        _print(done, is_choice=bool(suites or graders or since or until))
     for problem in done.problems:
         click.echo(f"spancheck: {show.safe(problem)}", err=True)
     return 2 if done.problems else 0
-
-
-def _check_date(text: str | None) -> None:
-    import datetime as dt
-
-    from spancheck_pipeline.errors import UsageError
-
-    try:
-        is_date = text is None or dt.date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        is_date = False
-    if not is_date:
-        raise UsageError(f"{str(text)[:40]!r} is not a date; write it as YYYY-MM-DD")
 
 
 def _run(environment: Environment, config: dict[str, Any], *, is_debug: bool) -> Rescored:
@@ -90,12 +77,21 @@ def _run(environment: Environment, config: dict[str, Any], *, is_debug: bool) ->
         return run_rescore(definitions, environment, config)
 
 
-def _print(done: Rescored) -> None:
+def _print(done: Rescored, *, is_choice: bool) -> None:
     from spancheck_pipeline.cli.show import safe
 
     lines = list(_plan_lines(done) if done.is_dry_run else _done_lines(done))
-    for line in lines or ["nothing is stale: every captured night was scored by today's graders"]:
+    for line in lines or [_nothing(done, is_choice=is_choice)]:
         click.echo(safe(line))
+
+
+def _nothing(done: Rescored, *, is_choice: bool) -> str:
+    """Return what is said where no night is stale, and no more than is known."""
+    if done.left_out:
+        return "of the suites that can be read, nothing that was chosen is stale"
+    if is_choice:
+        return "nothing chosen is stale" + (f"; {done.n_others} other night(s) are" if done.n_others else "")
+    return "nothing is stale: every captured night was scored by today's graders"
 
 
 def _plan_lines(done: Rescored) -> list[str]:

@@ -43,6 +43,24 @@ def check_name(value: str) -> str:
 Name = Annotated[str, BeforeValidator(lambda value: check_name(value) if isinstance(value, str) else value)]
 
 
+_TAKEN = {
+    "calibration": "the asset that all suites share is called so",
+    "gold": "datasets/gold holds the gold sets that judges are measured on",
+}
+
+
+def check_suite_name(value: str) -> str:
+    """Return what a suite may be called, or raise ``ValueError``: a name, and none that stands for something else."""
+    if value in _TAKEN:
+        raise ValueError(f"a suite cannot be called {value!r}: {_TAKEN[value]}")
+    if value.endswith("__scores") or "__scores__" in value:
+        raise ValueError(f"a suite cannot be called {value[:80]!r}: it would share names with another suite's scores")
+    return check_name(value)
+
+
+SuiteName = Annotated[str, BeforeValidator(lambda value: check_suite_name(value) if isinstance(value, str) else value)]
+
+
 def check_relative_path(value: str) -> str:
     """Return a path unchanged, or raise ``ValueError``: it stays in the suite's folder or is absolute."""
     if not value.strip() or "\0" in value:
@@ -339,7 +357,7 @@ class Suite(BaseModel):
     model_config = _STRICT
 
     contract: Literal[1]
-    name: Name
+    name: SuiteName
     description: str = ""
     owners: tuple[Annotated[str, AfterValidator(check_owner)], ...] = ()
     """E-mail addresses or ``team:name``; shown in Dagster."""

@@ -35,6 +35,7 @@ from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 from spancheck_pipeline.evidence.packet import PACKET_VERSION
 from spancheck_pipeline.grading.grader import Grader, spec_of
 from spancheck_pipeline.storage.datasets import LoadedSuite, load_cases
+from spancheck_pipeline.storage.pruned import was_pruned
 from spancheck_pipeline.storage.store import Night, Store
 from spancheck_pipeline.storage.tables import (
     AUDIT_LOG,
@@ -299,6 +300,12 @@ def refuse_past(suite: SuiteDefs, store: Store, night: Night, *, allow_past: boo
     is_recorded = suite.loaded.suite.target.kind == "recorded"
     if allow_past or is_recorded or night.date >= suite.environment.today() or is_begun(store, night):
         return
+    if was_pruned(store, night):
+        raise CaptureRefusedError(
+            f"{night} was pruned: what was decided about it stands, and its answers are gone; today's system cannot "
+            "answer for that day. Capture it anew on purpose with recapture and allow_past (CLI: --recapture "
+            "--allow-past)"
+        )
     raise CaptureRefusedError(
         f"{night} was never captured and is over: today's system cannot answer for that day; "
         "capture it all the same with allow_past: true (CLI: --allow-past)"

@@ -4,13 +4,20 @@ Alerts about runs live in ``sensors.py``, scoring stale nights again in ``rescor
 """
 
 import datetime as dt
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import dagster as dg
 
+# Dagster has no public name for how it reads a cron.
+from dagster._utils.schedules import is_valid_cron_schedule, schedule_execution_time_iterator
+
+from spancheck_pipeline.api.judging import needed_judges
 from spancheck_pipeline.api.snapshot import is_begun
 from spancheck_pipeline.api.trending import missed_dates
+from spancheck_pipeline.decision.cron import CronDays, single_time
 from spancheck_pipeline.defs.alerts import alert
 from spancheck_pipeline.defs.assets import SuiteDefs
 from spancheck_pipeline.defs.resources import StoreResource, takes_store
@@ -43,22 +50,59 @@ def run_tags(suite: SuiteDefs) -> dict[str, str]:
 
 def suite_jobs(suite: SuiteDefs) -> list[Any]:
     """Return the nightly job (everything) and the rescore job (all that lies downstream of the captured run)."""
-    # Of the assets with the suite's prefix only its own: somebody else's may stand beside them.
-    whole = dg.AssetSelection.key_prefixes(suite.key().path) & dg.AssetSelection.groups(suite.group)
-    evidence = whole & dg.AssetSelection.tag("stage", "evidence")  # what was asked, answered, and said by judges
+    # By their keys: somebody else's assets may stand beside them, under the same prefix or in the same group.
+    asked, made = suite_keys(suite)
     return [
         dg.define_asset_job(
             job_name(suite, "nightly"),
-            selection=whole,
+            selection=dg.AssetSelection.assets(*asked, *made),
             run_tags=run_tags(suite) or None,
             description=f"Capture {suite.name} for a date (once), score it, decide, and write the record.",
         ),
         dg.define_asset_job(
             job_name(suite, "rescore"),
-            selection=whole - evidence,
+            selection=dg.AssetSelection.assets(*made),
             description=f"Score the captured run of {suite.name} again and decide again. Nothing is called.",
         ),
     ]
+
+
+def suite_keys(suite: SuiteDefs) -> tuple[list[dg.AssetKey], list[dg.AssetKey]]:
+    """Return the keys of a suite's own assets: what is asked of target and judges, and what is made of it."""
+    judges = ["judge_verdicts"] if needed_judges(suite.loaded.graders) else []
+    asked = [suite.key(name) for name in ("cases", "captured_run", *judges)]
+    made = ("scorecard", "comparison", "audit_log", "report", "baseline")
+    return asked, [*suite.score_keys(), *map(suite.key, made)]
+
+
+@lru_cache(maxsize=256)
+def why_not_dagsters(cron: str) -> str:
+    """Return why Dagster cannot run a cron schedule as the suite reads it; an empty text where it can.
+
+    Missed nights and lateness are reckoned by the suite's reading, ticks by Dagster's.
+    """
+    if not is_valid_cron_schedule(cron):
+        return f"Dagster does not take {cron[:80]!r} as a cron schedule"
+    days, start, end = CronDays(cron), dt.datetime(2028, 1, 1, tzinfo=dt.UTC), dt.datetime(2029, 1, 1, tzinfo=dt.UTC)
+    if cron.startswith("@"):
+        return ""
+    minute, hour, *date = cron.split()
+    ticks = _ticks(" ".join(["0 0", *date]), start, end)  # one a day: a year of minutes takes seconds
+    if {tick.date() for tick in ticks} != {day for day in _days(start, end) if day in days}:
+        return f"Dagster reads {cron[:80]!r} as other days than those that it names to other crons"
+    of_a_day = _ticks(f"{minute} {hour} * * *", start, start + dt.timedelta(days=1), most=2)
+    if (len(list(of_a_day)) == 1) != (single_time(cron) is not None):
+        return f"Dagster reads {cron[:80]!r} as other times than those that it names to other crons"
+    return ""
+
+
+def _ticks(cron: str, start: dt.datetime, end: dt.datetime, *, most: int = 400) -> Iterator[dt.datetime]:
+    ticks = schedule_execution_time_iterator(start.timestamp(), cron, "UTC")
+    return itertools.islice(itertools.takewhile(lambda tick: tick < end, ticks), most)
+
+
+def _days(start: dt.datetime, end: dt.datetime) -> Iterator[dt.date]:
+    return (start.date() + dt.timedelta(days=n) for n in range((end - start).days))
 
 
 def suite_schedules(suite: SuiteDefs, *, now: Clock = lambda: dt.datetime.now(dt.UTC)) -> list[dg.ScheduleDefinition]:

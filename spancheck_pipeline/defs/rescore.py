@@ -6,7 +6,7 @@ partition that it made, with the versions that an asset's own run would record. 
 done and the others stale. Which nights are stale is read from the files (``api/staleness.py``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from spancheck_pipeline.api.rescoring import (
+    LeftOut,
     NightRescored,
     Rescored,
     changes_between,
@@ -22,7 +23,7 @@ from spancheck_pipeline.api.rescoring import (
     planned,
     score_file,
 )
-from spancheck_pipeline.api.staleness import StaleNight, plan_digest, stale_nights
+from spancheck_pipeline.api.staleness import StaleNight, check_span, plan_digest, stale_nights
 from spancheck_pipeline.capture.engine import Progress
 from spancheck_pipeline.defs import metadata
 from spancheck_pipeline.defs.assets import AssetBody, SuiteDefs
@@ -71,8 +72,10 @@ def find_stale(suites: Sequence[SuiteDefs], store: Store, config: RescoreConfig)
     """Return the stale nights that a configuration chooses, by suite; suites without any are left out.
 
     Raises:
-        UsageError: for a suite or grader that does not exist, or a choice that leaves a stale grader on a night.
+        UsageError: for a suite or grader that does not exist, a date that is none, or a choice that leaves a stale
+            grader on a night.
     """
+    check_span(config.since, config.until)
     known = {suite.name: suite for suite in suites}
     if unknown := [name for name in config.suites if name not in known]:
         raise UsageError(f"there is no suite {unknown[0][:80]!r}; there are: {', '.join(known) or 'none'}")
@@ -91,8 +94,42 @@ def find_stale(suites: Sequence[SuiteDefs], store: Store, config: RescoreConfig)
     return found
 
 
-def rescore_job(suites: Sequence[SuiteDefs], namespace: str | None, *, called: str | None = None) -> dg.JobDefinition:
-    """Return the job that scores stale nights again; its launchpad takes a ``RescoreConfig``."""
+class _Choice(NamedTuple):
+    found: dict[str, tuple[StaleNight, ...]]
+    left_out: tuple[LeftOut, ...]
+    """Suites that cannot be read and were not chosen away."""
+    n_others: int | None
+    """Stale nights that were not chosen, where none that was chosen is stale."""
+
+
+def _choice(suites: Sequence[SuiteDefs], store: Store, config: RescoreConfig, left_out: Mapping[str, str]) -> _Choice:
+    meant = tuple(
+        LeftOut(suite=name, problem=problem)
+        for name, problem in left_out.items()
+        if not config.suites or name in config.suites
+    )
+    named = [name for name in config.suites if name not in left_out]
+    if config.suites and not named:
+        return _Choice({}, meant, None)  # no name is left, which would mean all suites
+    found = find_stale(suites, store, config.model_copy(update={"suites": named}))
+    is_choice = bool(config.suites or config.graders or config.since or config.until)
+    if found or not is_choice:
+        return _Choice(found, meant, None)
+    return _Choice(found, meant, sum(map(len, find_stale(suites, store, RescoreConfig()).values())))
+
+
+def rescore_job(
+    suites: Sequence[SuiteDefs],
+    namespace: str | None,
+    *,
+    called: str | None = None,
+    left_out: Mapping[str, str] | None = None,
+) -> dg.JobDefinition:
+    """Return the job that scores stale nights again; its launchpad takes a ``RescoreConfig``.
+
+    ``left_out`` are suites that cannot be read, and why: whether their nights are stale is not known, which is a
+    problem that the job ends with.
+    """
     name = job_name(namespace, called)
 
     @dg.op(name=step_name(name), out=dg.Out(dict), description="Walks the stale nights in order. Nothing is called.")
@@ -101,9 +138,10 @@ def rescore_job(suites: Sequence[SuiteDefs], namespace: str | None, *, called: s
         context: dg.OpExecutionContext, config: RescoreConfig, spancheck_store: dg.ResourceParam[StoreResource]
     ) -> dict[str, Any]:
         store = spancheck_store.store()
-        found = guarded(lambda: find_stale(suites, store, config))
+        found, meant, n_others = guarded(lambda: _choice(suites, store, config, left_out or {}))
         if config.dry_run:
-            done = planned((night for nights in found.values() for night in nights), store)
+            stale = (night for nights in found.values() for night in nights)
+            done = planned(stale, store, left_out=meant, n_others=n_others)
         else:
             nights: list[NightRescored] = []
             total = sum(map(len, found.values()))
@@ -113,7 +151,7 @@ def rescore_job(suites: Sequence[SuiteDefs], namespace: str | None, *, called: s
                     nights.append(walker.rescore(night))
                     if suite.on_progress:
                         suite.on_progress(Progress(len(nights), total, sum(bool(item.problem) for item in nights)))
-            done = Rescored(is_dry_run=False, nights=tuple(nights))
+            done = Rescored(is_dry_run=False, nights=tuple(nights), left_out=meant, n_others=n_others)
         context.add_output_metadata(metadata.of_rescore(done))
         if done.problems:
             context.log.error("\n".join(done.problems[:20]))

@@ -6,6 +6,7 @@ everything else stands in the storage. The one-step asset is in ``assets.py``; w
 ``api/sharding.py``.
 """
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -135,6 +136,9 @@ def _collect(suite: SuiteDefs) -> dg.OpDefinition:
         captured = guarded(step, is_debug=suite.is_debug)
         suite.warn_of_epochs(context, night, captured)
         version = dg.DataVersion(captured.published.content_digest)
-        yield dg.Output(None, data_version=version, metadata=metadata.of_capture(captured))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dg.BetaWarning)  # of data_version; its behaviour is pinned by our tests
+            output = dg.Output(None, data_version=version, metadata=metadata.of_capture(captured))
+        yield output
 
     return collect

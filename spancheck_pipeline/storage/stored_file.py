@@ -20,7 +20,7 @@ from spancheck_pipeline import __version__
 from spancheck_pipeline.errors import ContractError, CorruptFileError, MissingDataError, StorageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.storage.object_files import reaching
-from spancheck_pipeline.storage.tables import Row, Table
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, Row, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +139,12 @@ def unreadable(path: str, error: Exception) -> StorageError:
         return StorageError(f"{path}: cannot be read ({why}); check its permissions")
     if isinstance(error, ConnectionError | TimeoutError):
         return StorageError(f"{path}: cannot be read ({type(error).__name__}); check the network, and run again")
+    if f"/{CAPTURED_RUN.name}/" in path:  # nothing but the system itself could make it again
+        return CorruptFileError(
+            f"{path}: not a readable Parquet file ({type(error).__name__}); restore it from a backup. Without one, "
+            "move it away and capture the night again on purpose (spancheck nightly … --recapture): today's system "
+            "answers then, and what was decided before stays"
+        )
     return CorruptFileError(
         f"{path}: not a readable Parquet file ({type(error).__name__}); restore it, or move it away and run again"
     )

@@ -389,7 +389,16 @@ ADJUDICATIONS: Final = Table(
 TABLES: Final = {
     table.name: table
     for table in (
-        CASES, CAPTURED_RUN, JUDGE_VERDICTS, CALIBRATION, SCORES, SCORECARD, COMPARISON, GATE, AUDIT_LOG, ADJUDICATIONS,
+        CASES,
+        CAPTURED_RUN,
+        JUDGE_VERDICTS,
+        CALIBRATION,
+        SCORES,
+        SCORECARD,
+        COMPARISON,
+        GATE,
+        AUDIT_LOG,
+        ADJUDICATIONS,
     )
 }
 

@@ -59,6 +59,15 @@ def test_a_second_night_shows_its_baselines_and_warns_where_it_is_inconclusive(p
     assert "would have seen" in capsys.readouterr().out
 
 
+def test_a_strict_night_ends_with_1_where_it_is_inconclusive_and_is_recorded_like_any_other(project, capsys):
+    project.write_suite(gate=REGRESSION)
+    assert nightly("2026-01-05", "2026-01-06") == [0, 0]
+    capsys.readouterr()
+    assert spancheck("nightly", "small", "--date", "2026-01-06", "--strict") == 1
+    assert "--strict fails on it" not in capsys.readouterr().err
+    assert spancheck("gate", "small", "--date", "2026-01-06") == 0
+
+
 def test_a_failing_night_ends_with_1_and_says_so_in_every_format(project, capsys):
     project.write_suite(gate=", budget: {p95_latency_ms: 0.000001}")
     assert nightly("2026-01-05") == [1]

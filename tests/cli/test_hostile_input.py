@@ -175,7 +175,7 @@ def test_a_storage_whose_package_is_missing_names_it(project, monkeypatch, capsy
     monkeypatch.setenv("SPANCHECK_STORAGE", "nosuchkind://bucket/x")
 
     assert spancheck("score", "small") == 2
-    assert "needs a package" in capsys.readouterr().err
+    assert "'nosuchkind' is no kind of storage that is known here" in capsys.readouterr().err
 
 
 def test_calls_that_hang_are_counted_aloud(project, capsys):

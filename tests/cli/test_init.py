@@ -60,7 +60,13 @@ def test_it_says_what_it_made_and_what_to_type(empty, capsys):
 
 @pytest.mark.parametrize(
     ("target", "missing"),
-    [("http", "target.http.url must be a http:// or https:// URL"), ("recorded", "answers.jsonl (No such file")],
+    [
+        (
+            "http",
+            "suite.yaml: target.http.url must be a http:// or https:// URL with a host; PUT-YOUR-ADDRESS-HERE still",
+        ),
+        ("recorded", "answers.jsonl (No such file"),
+    ],
 )
 def test_a_project_that_lacks_something_says_so_and_stores_nothing(empty, monkeypatch, capsys, target, missing):
     project = made(empty, monkeypatch, "--target", target, "--name", "mine")
@@ -179,12 +185,16 @@ def test_an_empty_folder_and_a_fresh_repository_are_taken(empty, monkeypatch):
         (["new", "--name", "../x"], "--name: '../x' is not a name"),
         (["new", "--name", "Answers"], "is not a name"),
         (["new", "--target", "ftp"], "'ftp' is not one of"),
+        (["new", "--name", "calibration"], "--name: a suite cannot be called 'calibration': the asset that all suites"),
+        (["dangling"], "dangling: a symbolic link stands there that leads nowhere; remove it"),
+        (["/proc/new"], "/proc/new: the project cannot be written (No such file or directory); nothing was written"),
         (["a_file/new"], "a_file/new: a file stands there, or in the way"),
         ([], "Missing argument 'DIR'"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_reason(empty, capsys, arguments, message):
     (empty / "a_file").write_text("x")
+    (empty / "dangling").symlink_to("nowhere")
 
     assert spancheck("init", *arguments) == 2
     assert message in capsys.readouterr().err

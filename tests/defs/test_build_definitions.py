@@ -75,8 +75,22 @@ def test_it_is_merged_with_what_is_there_and_sets_no_executor(project):
     ).executor is dg.multiprocess_executor  # fmt: skip
 
 
+def test_the_first_example_of_the_docs_loads_as_it_is_written(project):
+    page = (Path(__file__).parents[2] / "docs" / "existing-dagster.md").read_text(encoding="utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0]
+    (project.folder / "my_code.py").write_text(code, encoding="utf-8")
+    (project.folder / "evaluation").mkdir()
+    (project.folder / "datasets").rename(project.folder / "evaluation" / "datasets")
+    (project.folder / "dagster_home").mkdir()
+
+    dagster = [Path(sys.executable).with_name("dagster"), "definitions", "validate", "-m", "my_code"]
+    done = subprocess.run(dagster, cwd=project.folder, capture_output=True, text=True, check=False, timeout=120)
+
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
 def test_an_asset_of_somebody_else_with_the_suites_prefix_stays_out_of_the_night(project):
-    @dg.asset(key=["small", "lengths"], partitions_def=dg.StaticPartitionsDefinition(["a"]))
+    @dg.asset(key=["small", "lengths"], group_name="small", partitions_def=dg.StaticPartitionsDefinition(["a"]))
     def lengths() -> None: ...
 
     repository = loaded(dg.Definitions.merge(dg.Definitions(assets=[lengths]), build_definitions()))

@@ -4,6 +4,7 @@ import dataclasses
 import datetime as dt
 import logging
 import shutil
+import time
 import zoneinfo
 from pathlib import Path
 
@@ -317,6 +318,38 @@ def test_what_a_suite_does_not_want_to_know_is_logged_and_not_sent(project, monk
     assert [record.message for record in caplog.records] == [
         "one", "two", "three", "alert was logged only: MY_HOOK is not set",
     ]  # fmt: skip
+
+
+def test_a_webhook_that_hangs_ends_the_tick_in_time_and_is_not_told_again(project, monkeypatch):
+    definitions = build(project.environment)
+    sensor = definitions.get_repository_def().get_sensor_def("alert_on_failed_night")
+    project.write_target(SECRET_ANSWER)
+
+    def evaluated(cursor: str | None) -> tuple[int, str]:
+        with (
+            dg.DagsterInstance.get() as instance,
+            dg.build_sensor_context(
+                instance=instance,
+                cursor=cursor,
+                repository_def=definitions.get_repository_def(),
+                resources={"spancheck_store": StoreResource(root=project.environment.storage)},
+            ) as context,
+        ):
+            found = sensor.evaluate_tick(context)
+        return len(found.dagster_run_reactions or []), found.cursor
+
+    _, before = evaluated(None)
+    night(project, "2026-01-05")
+    with receiver(200, late_s=8) as (url, got):
+        monkeypatch.setenv("SPANCHECK_ALERT_WEBHOOK", url)
+        began = time.monotonic()
+        n_told, after = evaluated(before)
+        took = time.monotonic() - began
+        n_again, _ = evaluated(after)
+    assert (n_told, n_again, len(got)) == (1, 0, 1)
+    assert after != before
+    # Five runs at most are looked at in a tick, which Dagster ends after a minute.
+    assert took < 60 / 5
 
 
 def test_the_alert_sensors_are_off_until_somebody_turns_them_on(project):

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections import Counter
 from pathlib import Path
@@ -119,6 +120,42 @@ def test_exactly_the_stale_partitions_and_what_depends_on_them_are_made_again_in
     assert materialized(run) == Counter({(name, date): 1 for name in made for date in HOLES})
     assert {date: store.open(Night("small", date), SCORES, "no_pii").content_digest for date in HOLES} == before
     assert len(project.calls()) == 12 * len(HOLES)
+    assert rescore(project).nights == ()
+
+
+POLITE = """
+    from spancheck_pipeline import grader
+
+    VERSION, WORD = "{version}", "{word}"
+
+
+    @grader("polite", version=VERSION)
+    def polite(case, output):
+        return WORD in output.answer
+"""
+
+
+def test_another_version_of_a_grader_is_scored_again_and_settings_that_stand_are_not(project):
+    store = only(project, 1)
+    night = Night("small", HOLES[0])
+
+    def write(version: str, word: str) -> None:
+        (project.suite_folder / "mine.py").write_text(textwrap.dedent(POLITE.format(version=version, word=word)))
+
+    write("1", "30 days")
+    project.write_suite(graders=SAYS.format("30 days") + ', polite: {use: "mine.py:polite"}')
+    assert [grader.grader for grader in rescore(project).nights[0].graders] == ["polite"], "it is new"
+    # Its own source stands in its spec, what it takes from elsewhere does not: there, the version is all that tells.
+    write("1", "president")
+    assert rescore(project).nights == ()
+    write("2", "president")
+
+    [done] = rescore(project).nights
+
+    [changed] = done.graders
+    assert (changed.grader, changed.version_before, changed.version) == ("polite", "1", "2")
+    assert changed.n_changed == 8, "as many of 12 answers hold '30 days', and none holds 'president'"
+    assert store.open(night, SCORES, "polite").grader_spec["version"] == "2"
     assert rescore(project).nights == ()
 
 

@@ -1,6 +1,7 @@
 """A capture in shards: the same asset, the same rows, each shard on its own."""
 
 import re
+import warnings
 from pathlib import Path
 
 import dagster as dg
@@ -57,7 +58,9 @@ class Capture:
 
 
 def test_a_night_in_shards_asks_every_case_once_and_ends_as_an_undivided_one(project, capsys):
-    assert spancheck("nightly", "small") == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dg.BetaWarning)  # whoever watches a terminal has no use for it
+        assert spancheck("nightly", "small") == 0
     assert len(project.calls()) == len(set(project.calls())) == 10
     assert "10 cases" in capsys.readouterr().out
 

@@ -109,7 +109,7 @@ class Machine:
 
     def __init__(self, folder, *, bucket, s3, postgres, redis, calls_log):
         self.folder, self._redis = folder, redis
-        project = Project(folder, n=18, target=SLOW_TARGET)
+        self.project = project = Project(folder, n=18, target=SLOW_TARGET)
         project.write_suite(target=", concurrency: 2, shards: 3")
         for name in ("home", "tmp", "dagster_home"):
             (folder / name).mkdir()
@@ -223,3 +223,11 @@ def test_a_night_goes_on_after_a_worker_was_killed_and_its_disk_deleted(machines
     assert store.open(NIGHT, SCORES, "citation_accuracy").n_rows == 18
     assert [status for _, status in runs_of(postgres)][:3] == ["SUCCESS"] * 3
     assert [worker.poll() for worker in workers] == [None, None]
+
+    # Another grader: what is stale is scored on the shared storage and instance, in this process, without a call.
+    three.project.write_suite(target=", concurrency: 2, shards: 3", graders=', says: {use: contains, substr: "days"}')
+    assert three.start("spancheck", "rescore", "--stale").wait(timeout=120) == 0, three.said("spancheck")
+    assert "no target call" in three.said("spancheck")
+    assert store.open(NIGHT, SCORES, "says").n_rows == 18
+    assert runs_of(postgres)[0] == ("rescore_stale", "SUCCESS")
+    assert Counter(calls_log.read_text().splitlines()) == calls

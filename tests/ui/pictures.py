@@ -24,6 +24,7 @@ from rich.text import Text
 DEMO = Path("/tmp/demo")
 GROUP = "/locations/__repository__@spancheck_pipeline.definitions/asset-groups/leases"
 SCORECARD = "/assets/leases/scorecard"
+CAPTURED_RUN = "/assets/leases/captured_run"
 COMPARISON = "/assets/leases/comparison"
 COLUMNS = 100
 USUAL = {"callable": "target.py:answer", "version": None, "version_from": "target.py:VERSION"}
@@ -92,6 +93,7 @@ def take_ui(home: Home, to: Path) -> None:
         with window(1280, 800) as opened:
             take_checks(server, opened, to / "checks.png", dates[CARELESS_NIGHT])
             take_plots(server, opened, to / "plots.png")
+            take_partitions(server, opened, to / "partitions.png", dates[-1])
 
 
 def take_report(home: Home, to: Path, *, failed: str, last: str) -> None:
@@ -131,6 +133,13 @@ def take_plots(server: Server, opened: Window, file: Path) -> None:
     opened.show(server.url + SCORECARD, "Metadata", "hallucination_rate")
     opened.page.get_by_role("button", name="Plots").click()
     opened.page.get_by_role("button", name="Columns").click()
+    settle(opened.page)
+    opened.page.screenshot(path=file)
+
+
+def take_partitions(server: Server, opened: Window, file: Path, date: str) -> None:
+    """Show which nights of the captured run are there: one partition a date."""
+    opened.show(f"{server.url}{CAPTURED_RUN}?view=partitions", "captured_run", date)
     settle(opened.page)
     opened.page.screenshot(path=file)
 
