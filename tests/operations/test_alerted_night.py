@@ -24,12 +24,21 @@ START_SCHEDULE = """mutation ($selector: ScheduleSelector!) { startSchedule(sche
     __typename ... on PythonError { message } } }"""
 
 
+def looks(services: Services, sensor: str) -> int:
+    """Return how often the daemon has evaluated a sensor."""
+    with services.instance() as instance:
+        states = [state for state in instance.all_instigator_state() if state.instigator_name == sensor]
+        return sum(len(instance.get_ticks(state.instigator_origin_id, state.selector_id)) for state in states)
+
+
 def test_a_scheduled_night_whose_gate_fails_is_told_over_the_webhook_without_any_text(tmp_path):
     project = Project(tmp_path, target=TARGET)
     project.write_suite(more='schedule: {cron: "0 0 * * *"}\n')
     with receiver(200) as (url, got), Services(project=project, environ={"SPANCHECK_ALERT_WEBHOOK": url}) as services:
         selector = {**SELECTOR, "sensorName": "alert_on_failed_night"}
         assert services.query(START_SENSOR, selector=selector)["startSensor"]["__typename"] == "Sensor"
+        # At its first look a sensor only notes where the events end: what ended before is nobody's alert.
+        wait_for("first look of the sensor", lambda: looks(services, "alert_on_failed_night"))
         schedule = {**SELECTOR, "scheduleName": "small_nightly_schedule"}
         started = services.query(START_SCHEDULE, selector=schedule)["startSchedule"]
         assert started["__typename"] == "ScheduleStateResult"
