@@ -8,10 +8,9 @@ lives in ``evidence/packet.py``, what a reply means in ``grading/judge.py``, whe
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,7 +21,7 @@ from spancheck_pipeline.capture.attempts import CaptureSettings
 from spancheck_pipeline.capture.engine import Progress, run_capture
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.decision.judges import JudgeSettings
-from spancheck_pipeline.errors import LockedError, MissingDataError, TargetError, UsageError
+from spancheck_pipeline.errors import MissingDataError, TargetError, UsageError
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.packet import PACKET_VERSION, Packet
@@ -33,7 +32,7 @@ from spancheck_pipeline.grading.grader import Evidence, Grader
 from spancheck_pipeline.grading.judge import Judge, prompt_named
 from spancheck_pipeline.storage.journal import JournalHeader
 from spancheck_pipeline.storage.judges_file import DeclaredJudges
-from spancheck_pipeline.storage.lock import CaptureLock
+from spancheck_pipeline.storage.lock import CaptureLock, waited_for
 from spancheck_pipeline.storage.store import Place, Published, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, JUDGE_VERDICTS, captured_from_row
 from spancheck_pipeline.storage.verdicts import keep, kept, verdict_from_row, verdict_to_row
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 _JOURNAL: Final = "verdicts"
 _WAIT_S: Final = 3600.0
 """Seconds that one process waits for another that asks the same judge."""
-_POLL_S: Final = 0.2
 
 LoadJudge = Callable[[Judge, JudgeSettings], LoadedTarget]
 """Makes a judge callable as a target of packets (``clients/judge_target.py``)."""
@@ -324,7 +322,7 @@ class _Session:
                 return _Made(tuple(found.values()), (), 0, ())
         with kept_away(contain):
             target = load_judge(self._judge, self._settings)
-        with _waiting(self._store.lock(self._name, "judge")) as lock:
+        with waited_for(self._store.lock(self._name, "judge"), at_most_s=_WAIT_S) as lock:
             self._absorb(lock)
             found = self._kept()
             missing = self._missing(found)
@@ -471,24 +469,6 @@ def _placed(load_judge: LoadJudge, declared: DeclaredJudges) -> LoadJudge:
             raise TargetError(f"{declared.where(judge.name)}: {error}") from None
 
     return load
-
-
-@contextmanager
-def _waiting(lock: CaptureLock) -> Iterator[CaptureLock]:
-    """Hold a lock, after waiting for whoever holds it."""
-    give_up = time.monotonic() + _WAIT_S
-    while True:
-        try:
-            lock.acquire()
-            break
-        except LockedError:
-            if time.monotonic() > give_up:
-                raise
-            time.sleep(_POLL_S)
-    try:
-        yield lock
-    finally:
-        lock.release()
 
 
 __all__ = [

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from filelock import FileLock, Timeout
 
 from spancheck_pipeline.errors import LockedError, StorageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -47,6 +50,31 @@ class CaptureLock(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+_POLL_S: Final = 0.2
+
+
+@contextmanager
+def waited_for(lock: CaptureLock, *, at_most_s: float) -> Iterator[CaptureLock]:
+    """Hold a lock, after waiting for whoever holds it.
+
+    Raises:
+        LockedError: when it is held by somebody else for longer.
+    """
+    give_up = time.monotonic() + at_most_s
+    while True:
+        try:
+            lock.acquire()
+            break
+        except LockedError:
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(_POLL_S)
+    try:
+        yield lock
+    finally:
+        lock.release()
 
 
 class PartitionLock:

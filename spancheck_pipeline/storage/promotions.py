@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,15 +19,14 @@ from pydantic import ValidationError
 
 from spancheck_pipeline.decision.promotion import Kind, Promotion, PromotionKey
 from spancheck_pipeline.decision.suite import check_name
-from spancheck_pipeline.errors import ContractError, CorruptFileError, LockedError, StorageError
+from spancheck_pipeline.errors import ContractError, CorruptFileError, StorageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.storage.documents import write_text
-from spancheck_pipeline.storage.lock import CaptureLock
+from spancheck_pipeline.storage.lock import waited_for
 from spancheck_pipeline.storage.object_files import reaching
 from spancheck_pipeline.storage.store import Store
 
 _WAIT_S: Final = 120.0
-_POLL_S: Final = 0.2
 _NAME = re.compile(r"(\d{5,9})_(\d{4}-\d\d-\d\d)\.json")
 
 
@@ -90,7 +88,7 @@ def _path(store: Store, suite: str, kind: Kind, key: PromotionKey) -> str:
 def _alone(store: Store, suite: str) -> contextlib.AbstractContextManager[object]:
     """Let one process at a time number promotions, after waiting for whoever does."""
     if not store.is_local:
-        return _waiting(store.lock(f"baselines/suite={check_name(suite)}", "promote"))
+        return waited_for(store.lock(f"baselines/suite={check_name(suite)}", "promote"), at_most_s=_WAIT_S)
     return _local_lock(Path(store.root) / "_locks" / "baselines.lock")
 
 
@@ -102,20 +100,3 @@ def _local_lock(lock: Path) -> Iterator[None]:
             yield
     except OSError as error:
         raise StorageError(f"{lock}: cannot be locked ({type(error).__name__}); check the storage") from None
-
-
-@contextlib.contextmanager
-def _waiting(lock: CaptureLock) -> Iterator[None]:
-    give_up = time.monotonic() + _WAIT_S
-    while True:
-        try:
-            lock.acquire()
-            break
-        except LockedError:
-            if time.monotonic() > give_up:
-                raise
-            time.sleep(_POLL_S)
-    try:
-        yield
-    finally:
-        lock.release()
