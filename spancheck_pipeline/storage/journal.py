@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from abc import ABC, abstractmethod
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,7 @@ from spancheck_pipeline.errors import (
     ContractError,
     CorruptFileError,
     MissingDataError,
+    SpancheckError,
     StorageError,
 )
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest
@@ -191,7 +193,107 @@ class MemoryJournal:
         self._records.clear()
 
 
-class FileJournal:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a stored record is: in the journal's file, or in the local copy of its objects."""
+
+    offset: int
+    length: int
+    state: RecordState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """A record that waits to be durable."""
+
+    line: bytes
+    key: Key
+    state: RecordState
+    done: Future[None]
+
+
+class QueuedJournal(ABC):
+    """A journal whose records wait for a thread that makes many of them durable at once; where is a subclass's to say.
+
+    A subclass starts ``_writer`` when it is open, and ends it when it is closed.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._index: dict[Key, Place] = {}
+        self._end = 0
+        self._failure: SpancheckError | None = None
+        self._waiting: list[Append] = []
+        self._condition = threading.Condition()
+        self._busy = self._closing = False
+        self._writer = threading.Thread(target=self._write_batches, name="spancheck-journal", daemon=True)
+
+    def append(self, row: CapturedRow, *, pass_number: int) -> Future[None]:
+        """Take a row; the future is done when the row is durable."""
+        state = state_of(row, pass_number=pass_number)
+        entry = Append(line=recorded_line(row, pass_number=pass_number), key=row.key, state=state, done=Future())
+        entry.done.set_running_or_notify_cancel()  # a caller that stops waiting does not unwrite the row
+        with self._condition:
+            if self._failure is not None or self._closing:
+                entry.done.set_exception(self._failure or StorageError(f"{self._where}: the journal is closed"))
+            else:
+                self._take(entry)
+                self._condition.notify_all()
+        return entry.done
+
+    def state(self, key: Key) -> RecordState | None:
+        """Return what is known of a key."""
+        place = self._index.get(key)
+        return None if place is None else place.state
+
+    def recorded_keys(self) -> tuple[Key, ...]:
+        """Return every key with a durable record."""
+        return tuple(self._index)
+
+    def rows(self, keys: Iterable[Key]) -> Iterator[CapturedRow]:
+        """Yield the latest row of each key, read one by one."""
+        for key in keys:
+            place = self._index.get(key)
+            if place is None:
+                raise missing_record(key)
+            yield self._read(place)
+
+    def _take(self, entry: Append) -> None:
+        """Let a record wait; the condition is held."""
+        self._waiting.append(entry)
+
+    def _write_batches(self) -> None:
+        while True:
+            with self._condition:
+                batch = self._next_batch()
+                self._busy = bool(batch)
+            if not batch:
+                return
+            failure = self._failure or self._write(batch)
+            with self._condition:
+                self._failure = failure
+                self._busy = False
+                self._condition.notify_all()
+            for entry in batch:
+                if failure is None:
+                    entry.done.set_result(None)
+                else:
+                    entry.done.set_exception(failure)
+
+    @abstractmethod
+    def _next_batch(self) -> list[Append]:
+        """Wait until records are to be written, and return them; none when the journal is closed."""
+
+    @abstractmethod
+    def _write(self, batch: list[Append]) -> SpancheckError | None:
+        """Make records durable, all or none, and note their places; return why that failed."""
+
+    @abstractmethod
+    def _read(self, place: Place) -> CapturedRow:
+        """Return the row of a record."""
+
+
+class FileJournal(QueuedJournal):
     """A journal in one file of a local disk. Opening one that exists resumes it; its holder has the partition's lock.
 
     A thread writes what was appended and fsyncs once for all that waited (group commit): a row waits for the write
@@ -212,6 +314,7 @@ class FileJournal:
             CorruptFileError: when a line that is not the last one is damaged.
             StorageError: when it cannot be written.
         """
+        super().__init__(str(path))
         self.path = path
         if set_aside_other:
             _set_aside_other(path, header)
@@ -234,42 +337,7 @@ class FileJournal:
         self.warnings: tuple[str, ...] = (TORN,) if contents.torn else ()
         self._index = contents.index
         self._end = contents.end
-        self._failure: StorageError | None = None
-        self._waiting: list[_Append] = []
-        self._condition = threading.Condition()
-        self._busy = self._closing = False
-        self._writer = threading.Thread(target=self._write_batches, name="spancheck-journal", daemon=True)
         self._writer.start()
-
-    def append(self, row: CapturedRow, *, pass_number: int) -> Future[None]:
-        """Take a row; the future is done when the row is fsynced."""
-        state = state_of(row, pass_number=pass_number)
-        entry = _Append(line=recorded_line(row, pass_number=pass_number), key=row.key, state=state, done=Future())
-        entry.done.set_running_or_notify_cancel()  # a caller that stops waiting does not unwrite the row
-        with self._condition:
-            if self._failure is not None or self._closing:
-                entry.done.set_exception(self._failure or StorageError(f"{self.path}: the journal is closed"))
-            else:
-                self._waiting.append(entry)
-                self._condition.notify_all()
-        return entry.done
-
-    def state(self, key: Key) -> RecordState | None:
-        """Return what is known of a key."""
-        place = self._index.get(key)
-        return None if place is None else place.state
-
-    def recorded_keys(self) -> tuple[Key, ...]:
-        """Return every key with a durable record."""
-        return tuple(self._index)
-
-    def rows(self, keys: Iterable[Key]) -> Iterator[CapturedRow]:
-        """Yield the latest row of each key, read from the file one by one."""
-        for key in keys:
-            place = self._index.get(key)
-            if place is None:
-                raise missing_record(key)
-            yield self._read(place)
 
     def flush(self) -> None:
         """Wait until nothing waits to be written."""
@@ -292,29 +360,16 @@ class FileJournal:
         self.path.unlink(missing_ok=True)
         sync_folder(self.path.parent)
 
-    def _read(self, place: _Place) -> CapturedRow:
+    def _read(self, place: Place) -> CapturedRow:
         return read_record(os.pread(self._fd, place.length, place.offset), f"{self.path}, byte {place.offset}")
 
-    def _write_batches(self) -> None:
-        while True:
-            with self._condition:
-                self._condition.wait_for(lambda: self._waiting or self._closing)
-                batch, self._waiting = self._waiting, []
-                self._busy = bool(batch)
-            if not batch:
-                return
-            failure = self._failure or self._write(batch)
-            with self._condition:
-                self._failure = failure
-                self._busy = False
-                self._condition.notify_all()
-            for entry in batch:
-                if failure is None:
-                    entry.done.set_result(None)
-                else:
-                    entry.done.set_exception(failure)
+    def _next_batch(self) -> list[Append]:
+        """Wait for rows, and return all that wait; none when the journal is closed."""
+        self._condition.wait_for(lambda: self._waiting or self._closing)
+        batch, self._waiting = self._waiting, []
+        return batch
 
-    def _write(self, batch: list[_Append]) -> StorageError | None:
+    def _write(self, batch: list[Append]) -> StorageError | None:
         """Write and fsync a batch, or cut the file back to what is durable and return why it failed."""
         try:
             write_all(self._fd, b"".join(entry.line for entry in batch), offset=self._end)
@@ -323,7 +378,7 @@ class FileJournal:
             cut_back(self._fd, self._end)
             return failed(self.path, error)
         for entry in batch:
-            self._index[entry.key] = _Place(offset=self._end, length=len(entry.line), state=entry.state)
+            self._index[entry.key] = Place(offset=self._end, length=len(entry.line), state=entry.state)
             self._end += len(entry.line)
         return None
 
@@ -354,24 +409,9 @@ class _Record(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    offset: int
-    length: int
-    state: RecordState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Append:
-    line: bytes
-    key: Key
-    state: RecordState
-    done: Future[None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Contents:
     header: JournalHeader
-    index: dict[Key, _Place]
+    index: dict[Key, Place]
     end: int
     """Bytes that are whole records."""
     torn: bool
@@ -417,7 +457,7 @@ def _scan(fd: int, path: Path) -> _Contents:
 
     A damaged last line is a write that was cut off: nobody was told that it was durable.
     """
-    index: dict[Key, _Place] = {}
+    index: dict[Key, Place] = {}
     with os.fdopen(os.dup(fd), "rb") as file:
         file.seek(0)
         first = file.readline(_MAX_LINE)
@@ -434,7 +474,7 @@ def _scan(fd: int, path: Path) -> _Contents:
                     )
                 return _Contents(header=header, index=index, end=end, torn=True)
             key, state = read_state(payload, f"{path}:{number}")
-            index[key] = _Place(offset=end, length=len(line), state=state)
+            index[key] = Place(offset=end, length=len(line), state=state)
             end += len(line)
     return _Contents(header=header, index=index, end=end, torn=False)
 

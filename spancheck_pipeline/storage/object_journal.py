@@ -12,23 +12,21 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
 import time
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spancheck_pipeline.errors import CaptureRefusedError, CorruptFileError, LockedError, SpancheckError, StorageError
 from spancheck_pipeline.storage.journal import (
+    Append,
     JournalHeader,
     Key,
+    Place,
+    QueuedJournal,
     RecordState,
     check_same_run,
-    missing_record,
     read_record,
     read_state,
-    recorded_line,
-    state_of,
 )
 from spancheck_pipeline.storage.journal_lines import sealed, unsealed, write_all
 from spancheck_pipeline.storage.object_segments import (
@@ -42,8 +40,6 @@ from spancheck_pipeline.storage.object_segments import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from spancheck_pipeline.evidence.run import CapturedRow
     from spancheck_pipeline.storage.object_files import ObjectFiles
     from spancheck_pipeline.storage.object_lease import ObjectLease
@@ -59,24 +55,7 @@ class Flush:
     """Seconds since the first row that waits, 0 or more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """Where in the spool a record is."""
-
-    offset: int
-    length: int
-    state: RecordState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Append:
-    line: bytes
-    key: Key
-    state: RecordState
-    done: Future[None]
-
-
-class ObjectJournal:
+class ObjectJournal(QueuedJournal):
     """A journal in objects. Opening one that exists resumes it; its holder has the place's lease.
 
     Records are read back from a nameless temporary file on the local disk, which is a copy and nothing depends on: it
@@ -105,12 +84,11 @@ class ObjectJournal:
             LockedError: when the lease was lost.
             StorageError: when the store, or the local disk, cannot be used.
         """
+        super().__init__(folder)
         self._files, self._folder, self._lease = files, folder, lease
         self._flush = flush or Flush()
         self._token = lease.token
         self.warnings: tuple[str, ...] = ()
-        self._index: dict[Key, _Place] = {}
-        self._end = 0
         self._spool = tempfile.TemporaryFile(prefix="spancheck-journal-")  # noqa: SIM115 - it lives as long as this
         try:
             counts = self._resume(header, set_aside_other=set_aside_other)
@@ -120,49 +98,14 @@ class ObjectJournal:
             raise
         self._counts = counts
         self._n_segments = 1
-        self._failure: SpancheckError | None = None
-        self._waiting: list[_Append] = []
         self._since = 0.0
-        self._condition = threading.Condition()
-        self._busy = self._closing = self._is_urgent = self._is_closed = False
-        self._writer = threading.Thread(target=self._write_segments, name="spancheck-journal", daemon=True)
+        self._is_urgent = self._is_closed = False
         self._writer.start()
 
     @property
     def window(self) -> int:
         """Calls that may be made while earlier ones wait to be stored."""
         return self._flush.calls
-
-    def append(self, row: CapturedRow, *, pass_number: int) -> Future[None]:
-        """Take a row; the future is done when its segment is stored."""
-        state = state_of(row, pass_number=pass_number)
-        entry = _Append(line=recorded_line(row, pass_number=pass_number), key=row.key, state=state, done=Future())
-        entry.done.set_running_or_notify_cancel()  # a caller that stops waiting does not unwrite the row
-        with self._condition:
-            if self._failure is not None or self._closing:
-                entry.done.set_exception(self._failure or StorageError(f"{self._folder}: the journal is closed"))
-            else:
-                self._since = self._since if self._waiting else time.monotonic()
-                self._waiting.append(entry)
-                self._condition.notify_all()
-        return entry.done
-
-    def state(self, key: Key) -> RecordState | None:
-        """Return what is known of a key."""
-        place = self._index.get(key)
-        return None if place is None else place.state
-
-    def recorded_keys(self) -> tuple[Key, ...]:
-        """Return every key with a stored record."""
-        return tuple(self._index)
-
-    def rows(self, keys: Iterable[Key]) -> Iterator[CapturedRow]:
-        """Yield the latest row of each key, read from the local copy one by one."""
-        for key in keys:
-            place = self._index.get(key)
-            if place is None:
-                raise missing_record(key)
-            yield read_record(os.pread(self._spool.fileno(), place.length, place.offset), self._folder)
 
     def flush(self) -> None:
         """Store what waits, now, and wait until that is done."""
@@ -251,30 +194,19 @@ class ObjectJournal:
                 f"cannot write a temporary file in {tempfile.gettempdir()}: {error.strerror or type(error).__name__}; "
                 "what was recorded is stored. Make room there (or set TMPDIR) and run again to go on from there"
             ) from None
-        self._index[key] = _Place(offset=self._end, length=len(line), state=state)
+        self._index[key] = Place(offset=self._end, length=len(line), state=state)
         self._end += len(line)
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def _write_segments(self) -> None:
-        while True:
-            with self._condition:
-                batch = self._next_batch()
-                self._busy = bool(batch)
-            if not batch:
-                return
-            failure = self._failure or self._write(batch)
-            with self._condition:
-                self._failure = failure
-                self._busy = False
-                self._condition.notify_all()
-            for entry in batch:
-                if failure is None:
-                    entry.done.set_result(None)
-                else:
-                    entry.done.set_exception(failure)
+    def _take(self, entry: Append) -> None:
+        self._since = self._since if self._waiting else time.monotonic()
+        super()._take(entry)
 
-    def _next_batch(self) -> list[_Append]:
+    def _read(self, place: Place) -> CapturedRow:
+        return read_record(os.pread(self._spool.fileno(), place.length, place.offset), self._folder)
+
+    def _next_batch(self) -> list[Append]:
         """Wait until a segment is due, and return its rows; none when the journal is closed."""
         while not self._is_due():
             left = self._since + self._flush.seconds - time.monotonic() if self._waiting else None
@@ -288,7 +220,7 @@ class ObjectJournal:
         is_full = len(self._waiting) >= self._flush.calls
         return is_full or self._is_urgent or time.monotonic() >= self._since + self._flush.seconds
 
-    def _write(self, batch: list[_Append]) -> SpancheckError | None:
+    def _write(self, batch: list[Append]) -> SpancheckError | None:
         """Store a segment and make sure that the lease was held still; return why that failed."""
         try:
             self._store(SegmentHead(token=self._token, number=self._n_segments), [entry.line for entry in batch])
