@@ -111,8 +111,12 @@ def ours(load: Load) -> Any:
 
 def timed(run: Any, grader: Any) -> float:
     started = time.process_time()
-    run.rescore([grader])
-    return time.process_time() - started
+    scored = run.rescore([grader])
+    took = time.process_time() - started
+    # A grader that crashes is fast, and its score is unmeasured.
+    grades = [grade for result in scored.results for grade in result.grades]
+    assert all(getattr(grade, "reason_code", "") != "grader_crashed" for grade in grades)
+    return took
 
 
 def compare(earlier: Any, name: str, load: Load) -> None:
