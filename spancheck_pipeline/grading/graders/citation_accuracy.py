@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Literal
 
+from spancheck_pipeline.evidence.citation import Citation
+from spancheck_pipeline.evidence.run import Context, Output
 from spancheck_pipeline.evidence.text import Span
 from spancheck_pipeline.grading import phrasebook
 from spancheck_pipeline.grading.abstention import abstention_of
@@ -76,6 +79,11 @@ class CitationAccuracy(JudgedGrader):
         A judge is asked about the citations that are found: what is not there fails whatever it would say.
         """
         output = evidence.output
+        if asking is not None or self.support_fn is not None or _chars(output) > _MOST_KEPT:
+            return self._score(output, asking)
+        return _kept(self, output.answer, output.contexts, output.citations, output.abstained, output.finish_reason)
+
+    def _score(self, output: Output, asking: Asking | None) -> Score:
         if not output.answer.strip():
             return Score.not_applicable("no_answer", "The answer is empty, so it cites nothing.")
         if abstention_of(output).abstained:
@@ -126,6 +134,30 @@ class CitationAccuracy(JudgedGrader):
         return Score.judged(
             passes_at_worst, n_ok / n_measured, reason=f"{counts}.", reason_code=code, findings=findings
         )
+
+
+_MOST_KEPT = 40_000
+"""Characters of an answer and its passages up to which the score is kept."""
+
+
+def _chars(output: Output) -> int:
+    return len(output.answer) + sum(len(context.text or "") for context in output.contexts)
+
+
+@lru_cache(maxsize=1024)
+def _kept(  # noqa: PLR0917 - all that a score without a judge depends on, and nothing else
+    grader: CitationAccuracy,
+    answer: str,
+    contexts: tuple[Context, ...],
+    citations: tuple[Citation, ...],
+    abstained: bool | None,
+    finish_reason: str | None,
+) -> Score:
+    """Return the score of an output, kept because the same one comes back in other epochs and when a run is rescored."""
+    output = Output(
+        answer=answer, contexts=contexts, citations=citations, abstained=abstained, finish_reason=finish_reason
+    )
+    return grader._score(output, None)  # noqa: SLF001 - its own grader
 
 
 def _code(verdicts: Sequence[CitationVerdict], n_uncited: int) -> str:
