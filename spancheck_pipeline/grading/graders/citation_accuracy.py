@@ -153,7 +153,7 @@ def _kept(  # noqa: PLR0917 - all that a score without a judge depends on, and n
     abstained: bool | None,
     finish_reason: str | None,
 ) -> Score:
-    """Return the score of an output, kept because the same one comes back in other epochs and when a run is rescored."""
+    """Return the score of an output, kept because the same one comes back in other epochs and re-scorings."""
     output = Output(
         answer=answer, contexts=contexts, citations=citations, abstained=abstained, finish_reason=finish_reason
     )

@@ -46,7 +46,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: "+".join(change))
+@pytest.mark.parametrize("change", CHANGES, ids="+".join)
 def test_whatever_a_score_depends_on_tells_outputs_apart(change):
     kept = score()
     assert score({**SAID, **change}) != kept
