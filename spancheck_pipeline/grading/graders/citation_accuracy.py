@@ -86,8 +86,8 @@ class CitationAccuracy(JudgedGrader):
     def _score(self, output: Output, asking: Asking | None) -> Score:
         if not output.answer.strip():
             return Score.not_applicable("no_answer", "The answer is empty, so it cites nothing.")
-        if abstention_of(output).abstained:
-            return Score.not_applicable("abstained", "The answer declines, so it has nothing to cite.")
+        if (told := abstention_of(output)).kind in {"abstained", "refused"}:
+            return Score.not_applicable(told.kind, "The answer declines, so it has nothing to cite.")
         citations = output.citations or (citations_of_markers(output) if self.read_markers else ())
         rules = Rules(
             support_threshold=self.support_threshold,
