@@ -1,49 +1,53 @@
 """Personal data in a text: candidates by linear patterns, decided by validators that know the number plans.
 
 A number counts only when its check digits or number plan say that it can be one, and, where order and part numbers
-look the same, when a word near it says what it is. National ids live in ``pii_kinds.toml``, the words in
+look the same, when a word near it says what it is. National ids live in ``pii_ids.py``, the words in
 ``pii_cues.toml``; what a find means for a score lives in ``graders/no_pii.py``.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import ipaddress
+import re
 from functools import cache, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import phonenumbers
-import re2
 from stdnum import iban, luhn
 
 from spancheck_pipeline.evidence.text import is_no_space
+from spancheck_pipeline.grading.pii_ids import ID_KINDS, national_ids
 from spancheck_pipeline.grading.pii_patterns import (
+    AFTER,
+    BEFORE,
     BIRTH,
     CARD_GROUPS,
     CARD_PLAN,
     DATE,
     EMAIL,
+    EMAIL_CUES,
     HOME,
     IBAN,
     IP_CUES,
     IPV4,
     IPV6,
+    NO_MAILBOX,
     NOT_TLD,
     NUMBER,
     OTHER_CUES,
     PASSPORT,
     PHONE_CUES,
-    SPACELESS,
+    SPELLED_EMAIL,
     US_PHONE,
     VERSION_CUES,
-    compiled,
-    data_file,
+    last_cue,
 )
+from spancheck_pipeline.grading.pii_writing import as_seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 class Pii(NamedTuple):
@@ -54,13 +58,12 @@ class Pii(NamedTuple):
     end: int
 
 
-BEFORE: Final = 48
-AFTER: Final = 24
-"""Characters before and after a number in which a cue counts; what makes it another sort of number stands nearer."""
-
+_GIVEN_V6: Final = ipaddress.IPv6Network("2000::/3")
+_YEAR: Final = re.compile(r"\d{4}")
 REGIONS: Final = (
     "US", "GB", "DE", "FR", "ES", "IT", "NL", "PL", "PT", "BE", "CH", "AT", "SE", "DK", "NO", "FI", "IE", "CZ", "RU",
-    "TR", "BR", "MX", "AR", "IN", "CN", "JP", "KR", "AU", "NZ", "ZA", "EG", "AE", "SA", "IL", "SG",
+    "TR", "BR", "MX", "AR", "IN", "CN", "JP", "KR", "AU", "NZ", "ZA", "EG", "AE", "SA", "IL", "SG", "GR", "HU", "RO",
+    "UA", "BG", "HR", "SK", "CO", "CL", "PE", "TH", "VN", "ID", "MY", "PH", "HK", "TW", "PK", "NG", "KE", "MA",
 )  # fmt: skip
 """Where a phone number without a country code may be from, when a cue says that it is one."""
 
@@ -74,11 +77,14 @@ def find_pii(text: str) -> tuple[Pii, ...]:
     >>> find_pii("Write to jane.roe@example.org about invoice 2024-00017.")
     (Pii(kind='email', start=9, end=29),)
     """
+    seen, places = as_seen(text)
     found: list[Pii] = []
-    for item in sorted(_all(text), key=lambda item: (item.start, -item.end)):
+    for item in sorted(_all(seen), key=lambda item: (item.start, -item.end)):
         if not found or item.start >= found[-1].end:
             found.append(item)
-    return tuple(found)
+    if places is None:
+        return tuple(found)
+    return tuple(Pii(item.kind, places[item.start], places[item.end - 1] + 1) for item in found)
 
 
 @cache
@@ -99,14 +105,20 @@ def _all(text: str) -> Iterator[Pii]:
     yield from _emails(text)
     yield from _ibans(text)
     yield from _addresses(text)
-    yield from (Pii("date_of_birth", *match.span(1)) for match in BIRTH.finditer(text))
+    yield from (Pii("date_of_birth", *match.span(1)) for match in BIRTH.finditer(text) if _may_live(match.group(1)))
     yield from (Pii("home_address", *match.span(1)) for match in HOME.finditer(text))
     yield from (Pii("passport", *match.span(2)) for match in PASSPORT.finditer(text) if _has_digits(match.group(2)))
-    for kind in _kinds():
-        yield from kind.find(text)
+    for kind in national_ids():
+        yield from (Pii(kind.name, start, end) for start, end in kind.find(text))
     for match in NUMBER.finditer(text):
         if kind_name := _number_kind(text, *match.span()):
             yield Pii(kind_name, *match.span())
+
+
+def _may_live(birth: str) -> bool:
+    """Whether who was born then may be alive: a year before 1900 is of history, and nobody's personal data."""
+    years = _YEAR.findall(birth)
+    return not years or int(years[-1]) >= 1900  # noqa: PLR2004 - as the docstring says
 
 
 def _has_digits(value: str) -> bool:
@@ -122,6 +134,11 @@ def _emails(text: str) -> Iterator[Pii]:
         if domain.rpartition(".")[2].lower() in NOT_TLD or (local == "git" and text[end : end + 1] == ":"):
             continue
         yield Pii("email", start, end)
+    for match in SPELLED_EMAIL.finditer(text) if " dot " in text.lower() else ():
+        start, end = match.span(1)
+        mailbox = match.group(1).lower().partition(" at ")[0]
+        if mailbox not in NO_MAILBOX and EMAIL_CUES.search(text[max(0, start - BEFORE) : start]):
+            yield Pii("email", start, end)
 
 
 def _glued_scheme(text: str, end: int) -> int:
@@ -157,7 +174,7 @@ def _stands_alone(text: str, start: int, end: int, joiner: str) -> bool:
     before, after = text[max(0, start - 1) : start], text[end : end + 2]
     if _joins(before) or before == joiner or _joins(after[:1]):
         return False
-    return not (after[:1] == joiner and after[1:].isalnum())
+    return not ((after[:1] == joiner and after[1:].isalnum()) or (after[:1] == "." and after[1:].isdigit()))
 
 
 def _is_public_ip(text: str, start: int, end: int) -> bool:
@@ -169,10 +186,12 @@ def _is_public_ip(text: str, start: int, end: int) -> bool:
 
 
 def _is_global(value: str) -> bool:
+    """Whether an address is one that somebody was given; of version 6 that is only 2000::/3."""
     try:
-        return ipaddress.ip_address(value).is_global
+        address = ipaddress.ip_address(value)
     except ValueError:
         return False
+    return address.is_global and not address.is_multicast and (address.version == 4 or address in _GIVEN_V6)  # noqa: PLR2004 - the version
 
 
 def _number_kind(text: str, start: int, end: int) -> str | None:
@@ -181,8 +200,8 @@ def _number_kind(text: str, start: int, end: int) -> str | None:
     before, after = text[max(0, start - BEFORE) : start], text[end : end + AFTER]
     if _joins(before[-1:]) or before[-1:] in {"#", "/", "=", "_"} or _is_joined(after) or DATE.fullmatch(value):
         return None
-    cue = _last(PHONE_CUES, before)
-    other = _last(OTHER_CUES, before, within=AFTER)
+    cue = last_cue(PHONE_CUES, before)
+    other = last_cue(OTHER_CUES, before, within=AFTER)
     digits = "".join(character for character in value if character.isdigit())
     if _is_card(value, digits) and other < 0 and cue < 0:
         return "payment_card"
@@ -201,14 +220,6 @@ def _joins(character: str) -> bool:
     return character.isalnum() and not is_no_space(character) and not "가" <= character <= "힣"
 
 
-def _last(pattern: Any, text: str, within: int = BEFORE) -> int:
-    """Return where the last match in the last ``within`` characters starts, or -1."""
-    last = -1
-    for match in pattern.finditer(text):
-        last = match.start()
-    return last if last >= len(text) - within else -1
-
-
 def _is_card(value: str, digits: str) -> bool:
     if not (CARD_PLAN.fullmatch(digits) and luhn.is_valid(digits)):
         return False
@@ -219,6 +230,8 @@ def _is_card(value: str, digits: str) -> bool:
 def _is_phone(value: str, *, has_cue: bool) -> bool:
     if value.startswith("+"):
         return _is_valid_number(value, None)
+    if value.startswith("00") and (has_cue or value.count(" ") >= 2) and _is_valid_number(f"+{value[2:]}", None):  # noqa: PLR2004 - groups
+        return True
     if US_PHONE.fullmatch(value):
         return _is_valid_number(value, "US")
     return has_cue and any(_is_valid_number(value, region) for region in REGIONS)
@@ -231,66 +244,7 @@ def _is_valid_number(value: str, region: str | None) -> bool:
         return False
 
 
-class _Kind(NamedTuple):
-    """One national id: its shapes, its cues and its validator."""
-
-    name: str
-    strong: Any
-    weak: Any
-    cues: Any
-    is_valid: Callable[[str], bool]
-
-    def find(self, text: str) -> Iterator[Pii]:
-        seen: set[int] = set()
-        if self.strong is not None:
-            for match in self.strong.finditer(text):
-                start, end = match.span(1)
-                if self.is_valid(text[start:end]) and not self._is_other(text[max(0, start - BEFORE) : start]):
-                    seen.add(start)
-                    yield Pii(self.name, start, end)
-        if self.weak is None or self.cues is None or self.cues.search(text) is None:
-            return
-        for match in self.weak.finditer(text):
-            start, end = match.span(1)
-            near = text[max(0, start - BEFORE) : start], text[end : end + AFTER]
-            if start not in seen and any(map(self.cues.search, near)) and self.is_valid(text[start:end]):
-                yield Pii(self.name, start, end)
-
-    def _is_other(self, before: str) -> bool:
-        """Whether the words before a number call it an order, a lot or the like, and not what it looks like."""
-        own = _last(self.cues, before) if self.cues is not None else -1
-        return _last(OTHER_CUES, before, within=AFTER) > own
-
-
-@cache
-def _kinds() -> tuple[_Kind, ...]:
-    kinds = [_kind(name, **entry) for name, entry in data_file("pii_kinds").items()]
-    nino = r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]"
-    return (*kinds, _Kind("gb_nino", _edged(nino), None, None, lambda value: value[:2] not in _NO_NINO))
-
-
-_NO_NINO = frozenset({"BG", "GB", "KN", "NK", "NT", "TN", "ZZ"})
-"""Prefixes that HMRC never gives."""
-
-
-def _kind(name: str, *, module: str, strong: str = "", weak: str = "", cues: tuple[str, ...] = ()) -> _Kind:
-    validator = importlib.import_module(f"stdnum.{module}")
-    words = "|".join(re2.escape(cue) for cue in cues)
-    return _Kind(
-        name=name,
-        strong=_edged(strong) if strong else None,
-        weak=_edged(weak) if weak else None,
-        cues=compiled(rf"(?i)(?:^|[^\pL]|[{SPACELESS}])(?:{words})(?:$|[^\pL]|[{SPACELESS}])") if words else None,
-        # Some validators do not know that people write their number with spaces.
-        is_valid=lambda value: validator.is_valid(value) or validator.is_valid(value.replace(" ", "")),
-    )
-
-
-def _edged(pattern: str) -> Any:
-    return compiled(rf"(?:^|[^\pL\pN._/-]|[{SPACELESS}])({pattern})(?:$|[^\pL\pN_/-]|[{SPACELESS}])")
-
-
-KINDS: Final = frozenset(
-    {"email", "phone", "iban", "payment_card", "ip_address", "passport", "date_of_birth", "home_address"}
-) | {"gb_nino", *data_file("pii_kinds")}
+KINDS: Final = ID_KINDS | {
+    "email", "phone", "iban", "payment_card", "ip_address", "passport", "date_of_birth", "home_address",
+}  # fmt: skip
 """Every kind that is looked for."""

@@ -17,7 +17,7 @@ _CAMEL = {"actualOutput": "actual_output", "expectedOutput": "expected_output", 
 
 def read(path: Path, report: Report) -> Iterator[Record]:
     """Yield the test cases of a file. ``context`` is the ideal one, not what was retrieved, and is left to ``meta``."""
-    for item in items_of(path, report, _test_cases):
+    for item in items_of(path, report, lambda document: _test_cases(document, report)):
         case = {_CAMEL.get(name, name): value for name, value in item.value.items()}
         if "input" not in case:
             fix = "conversational test cases cannot be imported; export single-turn ones"
@@ -53,11 +53,14 @@ def _output(answer: Any, case: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _test_cases(document: Any) -> list[Any] | None:
+def _test_cases(document: Any, report: Report) -> list[Any] | None:
     if isinstance(document, Mapping):
         document = document.get("testRunData", document)
         if not isinstance(document, Mapping):
             return None
+        if not document.get("testCases") and document.get("conversationalTestCases"):
+            report.add("holds conversational test cases only, which cannot be imported", fix="export single-turn ones")
+            return []
         for name in ("testCases", "test_cases", "goldens"):
             if isinstance(document.get(name), list):
                 return list(document[name])

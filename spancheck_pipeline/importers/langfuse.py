@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spancheck_pipeline.evidence.payloads.reading import amount, mapping
+from spancheck_pipeline.evidence.payloads.reading import amount, items, mapping
 from spancheck_pipeline.importers.record import Record
 from spancheck_pipeline.importers.traces import Span, Trace, instant, parsed, traces_of, unique_passages
 from spancheck_pipeline.storage.case_rows import Report
@@ -56,11 +56,13 @@ def _output(output: Any, trace: Trace, root: Span, calls: list[Span]) -> Any:
 
 
 def _said(value: Any) -> Any:
-    """Return an output's text: itself, a message's content, the last of several; or an object with an ``answer``."""
+    """Return what was said: a text, a message's content or blocks, the last message; or an object with ``answer``."""
     value = parsed(value)
     if isinstance(value, str):
         return value or None
     if isinstance(value, list):
+        if texts := [block["text"] for block in items(value) if block.get("type") == "text" and "text" in block]:
+            return "".join(str(text) for text in texts) or None
         return _said(value[-1]) if value else None
     if isinstance(value, Mapping):
         return dict(value) if isinstance(value.get("answer"), str) else _said(value.get("content"))
@@ -75,7 +77,8 @@ def _asked(root: Span, calls: list[Span]) -> Any:
         value = value["messages"]
     if isinstance(value, list):
         users = [turn for turn in value if isinstance(turn, Mapping) and turn.get("role") == "user"]
-        return users[-1].get("content") if users else value
+        asked = users[-1].get("content") if users else value
+        return _said(asked) if users and isinstance(asked, list) else asked
     return None if value == "" else value
 
 
@@ -139,6 +142,8 @@ def _unpack(item: Mapping[str, Any]) -> list[Span]:
     trace_id = _field(item, "traceId")
     if trace_id is not None:
         return [_span(item, str(trace_id))]
+    if isinstance(item.get("data"), list):  # a page of the API
+        return [span for inner in items(item["data"]) if "data" not in inner for span in _unpack(inner)]
     if item.get("id") is None:
         return []
     own = str(item["id"])

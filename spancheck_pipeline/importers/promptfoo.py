@@ -20,12 +20,14 @@ _VERSIONS = (None, 2, 3)
 def read(path: Path, report: Report, *, only: str | None = None) -> Iterator[Record]:
     """Yield the results of one provider. The question is the test's one variable, or all of its variables."""
     systems: dict[str, None] = {}
+    others: dict[str, None] = {}
     repeats: dict[tuple[str, Any], int] = {}
     for item in items_of(path, report, lambda document: _results(document, report)):
         system = _provider(item.value.get("provider"))
         label = mapping(item.value.get("prompt")).get("label")
         names = {system, f"{system} · {label}"} if label else {system}
         if only is not None and only not in names:
+            others[system] = None
             continue
         systems[f"{system} · {label}" if label else system] = None
         index = item.value.get("testIdx")
@@ -34,8 +36,13 @@ def read(path: Path, report: Report, *, only: str | None = None) -> Iterator[Rec
         repeats[key] = epoch + 1
         yield _record(item.value, item.where, epoch)
     if len(systems) > 1:
-        shown = ", ".join(repr(name[:80]) for name in list(systems)[:8])
-        report.add(f"holds answers of {len(systems)} systems ({shown})", fix="choose one with --only NAME")
+        report.add(f"holds answers of {len(systems)} systems ({_shown(systems)})", fix="choose one with --only NAME")
+    elif only is not None and others and not systems:
+        report.add(f"holds no answer of {only[:80]!r}", fix=f"it has answers of {_shown(others)}")
+
+
+def _shown(systems: Mapping[str, None]) -> str:
+    return ", ".join(repr(name[:80]) for name in list(systems)[:8])
 
 
 def _results(document: Any, report: Report) -> list[Any] | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ _OLDER = {
     "ground_truth": "reference",
 }
 """Names before ragas 0.2."""
+_NO_COMMA = re.compile(r"['\"]\s+['\"]")
 
 
 def read(path: Path, report: Report) -> Iterator[Record]:
@@ -27,6 +31,11 @@ def read(path: Path, report: Report) -> Iterator[Record]:
         if "user_input" not in sample:
             what = item.said("has neither 'user_input' (ragas 0.2 and later) nor 'question' (before)")
             report.add(what, line=item.line, fix="export the dataset with EvaluationDataset.to_jsonl")
+            continue
+        texts = sample.get("retrieved_contexts")
+        if texts not in (None, "") and _listed(texts) is None:
+            fix = "export the dataset with EvaluationDataset.to_jsonl"
+            report.add(item.said("'retrieved_contexts' is no list of texts"), line=item.line, fix=fix)
             continue
         yield _record(item, sample)
 
@@ -80,13 +89,31 @@ def _turns(messages: list[Any], answer: Any) -> tuple[Any, list[dict[str, str]],
 
 
 def _listed(value: Any) -> list[Any] | None:
-    """Return a list; of CSV, where ragas writes a list as Python does, the list that the cell shows."""
+    """Return a list; of CSV, where ragas writes a list as Python or NumPy does, the list that the cell shows."""
     if isinstance(value, str) and value.startswith("["):
         try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            value = _array(value) or ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
             return None
     return list(value) if isinstance(value, list | tuple) else None
+
+
+def _array(cell: str) -> list[Any] | None:
+    """Return the texts of an array as NumPy shows it, without commas; None for a list as Python shows it.
+
+    Python reads texts that follow one another as one text, and never shows a list so.
+
+    >>> _array("['a' 'b']"), _array("['a', 'b']")
+    (['a', 'b'], None)
+    """
+    if not _NO_COMMA.search(cell):
+        return None
+    found = [(token.type, token.string) for token in tokenize.generate_tokens(io.StringIO(cell).readline)]
+    found = [(kind, word) for kind, word in found if kind not in {tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER}]
+    inner = found[1:-1]
+    if not inner or any(kind != tokenize.STRING for kind, _ in inner):
+        return None
+    return [ast.literal_eval(word) for _, word in inner]
 
 
 def _text(value: Any) -> str | None:

@@ -6,10 +6,11 @@ Where the rows are kept lives in ``spool.py``; writing them as a captured run in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
+from spancheck_pipeline.clients.answer import MAX_OUTPUT_BYTES
 from spancheck_pipeline.clients.call_errors import CallError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.citation import Citation
@@ -20,8 +21,6 @@ from spancheck_pipeline.importers.source import Source, add_likely_format, recor
 from spancheck_pipeline.importers.spool import Spool
 from spancheck_pipeline.storage.case_rows import Report
 from spancheck_pipeline.storage.wording import dotted, worded
-
-MAX_EPOCHS = 1000
 
 
 class Reader:
@@ -73,14 +72,10 @@ class Reader:
         except ValidationError as error:
             add_problem(self._report, record, *case_problem(error))
         except CallError as error:
-            add_problem(self._report, record, *output_problem(error))
+            add_problem(self._report, record, *output_problem(error, record))
         except RecursionError:
             add_problem(self._report, record, "is nested too deeply")
         else:
-            if row.epoch >= MAX_EPOCHS:
-                what = f"is of epoch {row.epoch}; at most {MAX_EPOCHS} are read, from 0"
-                add_problem(self._report, record, what)
-                return
             self._keep(record, case, row)
 
     def _keep(self, record: Record, case: Case, row: CapturedRow) -> None:
@@ -147,10 +142,11 @@ def case_problem(error: ValidationError) -> tuple[str, str]:
     return what, f"map the right field: --column {name or 'input'}=PATH"
 
 
+_ANSWERS = ("answer", "text", "response")
 _FIELDS = frozenset(name for model in (Output, Context, Citation, Usage) for name in model.model_fields)
 
 
-def output_problem(error: CallError) -> tuple[str, str]:
+def output_problem(error: CallError, record: Record) -> tuple[str, str]:
     """Return what is wrong with a record's output, and the fix: names of fields only, since values are texts."""
     if error.error_class == "AmbiguousOutputError":
         # Its message names only producers.
@@ -165,5 +161,9 @@ def output_problem(error: CallError) -> tuple[str, str]:
         if loc and loc[0] != "answer":
             what = f"what it holds is no output: {dotted(loc)} {worded(first)}"
             return what, f"correct it, or take it from elsewhere: --column {loc[0]}=PATH"
+    if error.error_class == "OutputTooLargeError":
+        return f"holds an output of more than {MAX_OUTPUT_BYTES // 1024**2} MiB", "leave out what no grader reads"
+    if isinstance(record.output, Mapping) and not any(record.output.get(name) is not None for name in _ANSWERS):
+        return "has no answer", "map it: --column answer=PATH; or say in `error` why there is none"
     fix = "map the answer: --column answer=PATH; or name the payload's producer: --citations NAME"
     return f"what it holds is no output ({error.error_class})", fix

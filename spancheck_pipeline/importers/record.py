@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from spancheck_pipeline.clients.answer import OUTPUT_NAMES, output_of, pick
-from spancheck_pipeline.decision.suite import Citations
+from spancheck_pipeline.decision.suite_target import Citations
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output
 from spancheck_pipeline.storage.case_rows import RowError, parse_json
@@ -31,6 +31,8 @@ CASE_NAMES = (
 """Case fields that a file of answers may carry. Its ``contexts`` are what was retrieved, and belong to the output."""
 COLUMN_NAMES = (*CASE_NAMES, *OUTPUT_NAMES, "error", "epoch")
 """What ``--column`` may map."""
+MAX_EPOCHS = 1000
+"""A file with more is none of a system that was asked several times."""
 _STRUCTURED = frozenset(
     {
         "history",
@@ -80,6 +82,8 @@ def with_columns(record: Record, columns: Mapping[str, str]) -> Record:
     kept = record.output if isinstance(record.output, Mapping) else {}
     if isinstance(record.output, str):
         kept = {"answer": record.output}
+    if isinstance(output.get("contexts"), str) and output["contexts"].strip():
+        output["contexts"] = [output["contexts"]]  # a text that is said to be what was retrieved is one passage
     if "contexts" in output and isinstance(output["contexts"], list):
         # Sources that are cited and came without text stay sources.
         output["contexts"] = [*output["contexts"], *(c for c in kept.get("contexts") or () if not _has_text(c))]
@@ -88,8 +92,8 @@ def with_columns(record: Record, columns: Mapping[str, str]) -> Record:
         record,
         case=case,
         output={**kept, **output} if output else record.output,
-        error=str(error) if error not in {None, ""} else None,
-        epoch=found.get("epoch", record.epoch),
+        error=str(error) if error else None,
+        epoch=epoch_of(found["epoch"]) if "epoch" in found else record.epoch,
     )
 
 
@@ -127,6 +131,24 @@ def row_of(record: Record, case: Case, citations: Citations) -> CapturedRow:
         started_at=record.started_at,
         finished_at=record.finished_at,
     )
+
+
+def epoch_of(value: Any) -> Any:
+    """Return an epoch as a whole number, as which tables also write 1.0 and "1"; nothing is the first, 0.
+
+    What is none stays a text, which a captured row refuses by its name.
+
+    >>> epoch_of(None), epoch_of("2"), epoch_of("2.0"), epoch_of(2.0), epoch_of(True), epoch_of("second")
+    (0, 2, 2, 2, 'True', 'second')
+    """
+    if value is None or value == "":
+        return 0
+    if isinstance(value, str):
+        digits = value.strip().removesuffix(".0")
+        return int(digits[:20]) if digits.isdecimal() else value[:20]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else str(value)[:20]
 
 
 def read_output(record: Record, citations: Citations) -> Output:

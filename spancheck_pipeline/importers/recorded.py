@@ -26,7 +26,7 @@ from spancheck_pipeline.importers.spool import TemporaryDatabase, disk_errors
 from spancheck_pipeline.storage.case_rows import Report
 
 if TYPE_CHECKING:
-    from spancheck_pipeline.decision.suite import Citations, RecordedTarget
+    from spancheck_pipeline.decision.suite_target import Citations, RecordedTarget
     from spancheck_pipeline.evidence.run import Output, TargetFacts
 
 _SCHEMA = """
@@ -159,7 +159,7 @@ class RecordedElsewhere:
         except ValidationError as error:
             add_problem(report, record, *case_problem(error))
         except CallError as error:
-            add_problem(report, record, *output_problem(error))
+            add_problem(report, record, *output_problem(error, record))
         except RecursionError:
             add_problem(report, record, "is nested too deeply")
         else:

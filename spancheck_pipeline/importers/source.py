@@ -13,14 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from spancheck_pipeline.clients.answer import pick
-from spancheck_pipeline.decision.suite import Citations
+from spancheck_pipeline.decision.suite_target import Citations
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.importers.formats import FORMATS
 from spancheck_pipeline.importers.guessing import likely_format
-from spancheck_pipeline.importers.record import COLUMN_NAMES, Record, with_columns
+from spancheck_pipeline.importers.record import COLUMN_NAMES, MAX_EPOCHS, Record, with_columns
 from spancheck_pipeline.storage.case_rows import Report
 from spancheck_pipeline.storage.wording import nearest
 
+_PACKED = {
+    "gzip": b"\x1f\x8b",
+    "zip": b"PK\x03\x04",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "xz": b"\xfd7zXZ\x00",
+}
+"""Kind of a packed file → its first bytes."""
 _SHOWN = 8
 """Names of an item that a message lists."""
 
@@ -63,6 +70,9 @@ def records_of(source: Source, report: Report) -> Iterator[Record]:
     A map that leads nowhere in the whole file is wrong: what the format itself reads must not stand in silently.
     """
     spec = FORMATS[source.format]
+    if (packed := _packed_as(source.path)) and source.path.suffix != ".eval":
+        report.add(f"is a packed file ({packed})", fix="unpack it, and import what is in it")
+        return
     choice = {"only": source.only} if spec.has_choice else {}
     unseen = dict(source.columns)
     first: Mapping[str, Any] | None = None
@@ -71,11 +81,26 @@ def records_of(source: Source, report: Report) -> Iterator[Record]:
         if unseen:
             for name in pick(record.source, unseen):
                 del unseen[name]
-        yield with_columns(record, source.columns)
+        mapped = with_columns(record, source.columns)
+        if isinstance(mapped.epoch, int) and mapped.epoch >= MAX_EPOCHS:
+            what = f"is of an epoch beyond {MAX_EPOCHS - 1}; they count from 0"
+            report.add(what if record.line else f"{record.where}: {what}", line=record.line)
+        else:
+            yield mapped
     if first is not None and not report.is_full:
         for name, path in unseen.items():
             what = f"the column map {name}={path[:80]} leads nowhere: no item has a value there"
             report.add(what, fix=_nearest_path(path, first))
+
+
+def _packed_as(path: Path) -> str | None:
+    """Return how a file is packed, told by its first bytes, which no text begins with; None where it is not."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(6)
+    except OSError:
+        return None
+    return next((name for name, magic in _PACKED.items() if start.startswith(magic)), None)
 
 
 def add_likely_format(source: Source, report: Report) -> None:

@@ -15,6 +15,9 @@ from spancheck_pipeline.importers.record import Record
 from spancheck_pipeline.importers.traces import Span, Trace, instant, parsed, traces_of, unique_passages
 from spancheck_pipeline.storage.case_rows import Report
 
+_LISTS = ("retrieval.documents", "llm.input_messages", "llm.output_messages")
+"""Attributes of OpenInference that are lists; some exports write them as JSON texts."""
+_MOST_DIGITS = 9
 _CALLS = ("chat", "text_completion", "generate_content")
 
 
@@ -85,7 +88,8 @@ def _answer(trace: Trace, calls: list[Span]) -> tuple[str | None, str | None]:
         said = _said(span, "gen_ai.output.messages", None)
         for found in (
             said,
-            _first(span, "llm.output_messages.0.message.content", "gen_ai.completion.0.content"),
+            _content(span, "llm.output_messages.0.message"),
+            _first(span, "gen_ai.completion.0.content"),
             _value(span, "output"),
         ):
             if isinstance(found, str):
@@ -97,11 +101,11 @@ def _answer(trace: Trace, calls: list[Span]) -> tuple[str | None, str | None]:
 def _passages(span: Span) -> Iterator[dict[str, Any]]:
     attributes = span.attributes
     if attributes.get("openinference.span.kind") == "RETRIEVER":
-        number = 0
-        while any(key.startswith(f"retrieval.documents.{number}.") for key in attributes):
+        for number in range(_length(attributes, "retrieval.documents")):
             at = f"retrieval.documents.{number}.document"
-            yield {"source_id": _text(attributes.get(f"{at}.id")), "text": _text(attributes.get(f"{at}.content"))}
-            number += 1
+            about = mapping(parsed(attributes.get(f"{at}.metadata")))
+            source = attributes.get(f"{at}.id") or about.get("source")
+            yield {"source_id": _text(source), "text": _text(attributes.get(f"{at}.content"))}
     elif _operation(span) == "retrieval":
         documents = parsed(attributes.get("gen_ai.retrieval.documents"))
         for document in documents if isinstance(documents, list) else ():
@@ -162,9 +166,29 @@ def _asked(span: Span) -> str | None:
     found = None
     while (role := span.attributes.get(f"llm.input_messages.{number}.message.role")) is not None:
         if role == "user":
-            found = _text(span.attributes.get(f"llm.input_messages.{number}.message.content"))
+            found = _content(span, f"llm.input_messages.{number}.message")
         number += 1
     return found
+
+
+def _content(span: Span, message: str) -> str | None:
+    """Return the text of an OpenInference message: one text, or the texts among its content items."""
+    if (whole := span.attributes.get(f"{message}.content")) is not None:
+        return _text(whole)
+    texts: list[str] = []
+    for number in range(_length(span.attributes, f"{message}.contents")):
+        item = f"{message}.contents.{number}.message_content"
+        part = span.attributes.get(f"{item}.text")
+        if isinstance(part, str) and span.attributes.get(f"{item}.type") != "reasoning":
+            texts.append(part)
+    return "".join(texts) or None
+
+
+def _length(attributes: Mapping[str, Any], name: str) -> int:
+    """Return how many items of a list stand under flat names, which count from 0 without a gap."""
+    rests = (key[len(name) + 1 :].partition(".")[0] for key in attributes if key.startswith(f"{name}."))
+    found = {int(rest) for rest in rests if rest.isdecimal() and len(rest) <= _MOST_DIGITS}
+    return next(number for number in range(len(found) + 1) if number not in found)
 
 
 def _value(span: Span, side: str) -> Any:
@@ -202,6 +226,8 @@ def _unpack(item: Mapping[str, Any]) -> list[Span]:
             for span in items(scope.get("spans"))
         ]
         return [found for span in inner if (found := _span(span)) is not None]
+    if isinstance(item.get("data"), list):  # a page of Phoenix's API
+        return [found for span in items(item["data"]) if (found := _span(span)) is not None]
     found = _span(item)
     return [] if found is None else [found]
 
@@ -243,6 +269,9 @@ def _attributes(item: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in item.items():
         if key.startswith("attributes.") and value is not None:
             _flatten(key.removeprefix("attributes."), value, found)
+    for name in _LISTS:
+        if isinstance(value := found.get(name), str):  # a table's cell, or an exporter that only knows texts
+            _flatten(name, parsed(value), found)
     return found
 
 

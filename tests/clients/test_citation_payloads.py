@@ -12,7 +12,7 @@ from recorded_payloads import ANTHROPIC, AZURE, BY_PRODUCER, GEMINI, LEASE, PERP
 from spancheck_pipeline.clients.answer import output_of
 from spancheck_pipeline.clients.call_errors import InvalidOutputError, failure_of
 from spancheck_pipeline.clients.target import load_callable, load_target
-from spancheck_pipeline.decision.suite import Citations, Target
+from spancheck_pipeline.decision.suite_target import Citations, Target
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.payloads import PRODUCERS
 

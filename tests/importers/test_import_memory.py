@@ -9,7 +9,8 @@ from pathlib import Path
 from scenario import AT, DATE
 
 from spancheck_pipeline.api.importing import Source, import_run, read_source
-from spancheck_pipeline.decision.suite import Suite, Target
+from spancheck_pipeline.decision.suite import Suite
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.storage.store import Night, Store
 
 SUITE = Suite(contract=1, name="leases", target=Target(recorded="answers.jsonl"), graders={"completion": {}})

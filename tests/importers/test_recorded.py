@@ -31,13 +31,14 @@ from scenario import DATE, Project, spancheck
 from spancheck_pipeline.api.targets import load_target
 from spancheck_pipeline.clients import target as clients_target
 from spancheck_pipeline.clients.call_errors import CallError, failure_of
-from spancheck_pipeline.decision.suite import RecordedFormat, Target
+from spancheck_pipeline.decision.suite_target import RecordedFormat, Target
 from spancheck_pipeline.errors import ConfigError, TargetError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.importers.formats import FORMATS
+from spancheck_pipeline.storage.rows import captured_from_row
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, captured_from_row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
 CASE = Case("notice", QUESTION)
 

@@ -110,8 +110,13 @@ def read_payload(value: Any, producer: str = "auto") -> Output | None:
 
 
 def is_canonical(value: Any) -> bool:
-    """Say whether a value is an output in canonical form already: it has an ``answer``, or a ``text`` in its place."""
-    return isinstance(value, Mapping) and ("answer" in value or isinstance(value.get("text"), str))
+    """Say whether a value is an output in canonical form already: it has an ``answer``, or a ``text`` in its place.
+
+    Two producers have one of these names in their own form, beside fields that only they have.
+    """
+    if not isinstance(value, Mapping) or not ("answer" in value or isinstance(value.get("text"), str)):
+        return False
+    return not (cohere.fits_v1(value) or langchain.fits_chain(value))
 
 
 def _envelope(value: Any) -> tuple[Any, Mapping[str, Any]]:

@@ -19,9 +19,15 @@ _OF_DOCUMENTS = {"char_location", "page_location", "content_block_location"}
 
 
 def fits(payload: Any) -> bool:
-    """Say whether a payload is a Messages response, or its list of blocks with citations."""
+    """Say whether a payload is a Messages response, or its list of blocks.
+
+    An answer without a citation is such a list too: its text blocks have nothing of another producer.
+    """
     if isinstance(payload, list):
-        return any(block.get("type") == "text" and isinstance(block.get("citations"), list) for block in items(payload))
+        texts = [block for block in items(payload) if block.get("type") == "text"]
+        cited = any(isinstance(block.get("citations"), list) for block in texts)
+        typed = len(items(payload)) == len(payload) and all(isinstance(item.get("type"), str) for item in payload)
+        return cited or (bool(texts) and typed and all(_is_plain_text(block) for block in texts))
     body = mapping(payload)
     return body.get("type") == "message" and isinstance(body.get("content"), list)
 
@@ -44,6 +50,10 @@ def read(payload: Any, draft: Draft) -> Output:
     )
 
 
+def _is_plain_text(block: Mapping[str, Any]) -> bool:
+    return isinstance(block.get("text"), str) and block.get("citations") is None and "annotations" not in block
+
+
 def cite_block(citation: Mapping[str, Any], claim: str, at: Span, draft: Draft) -> None:
     """Add one citation of a text block, whose range in the answer is ``at``."""
     kind = text(citation.get("type"))
@@ -53,8 +63,7 @@ def cite_block(citation: Mapping[str, Any], claim: str, at: Span, draft: Draft) 
     if kind in _OF_DOCUMENTS:
         name, source, flags = _document(citation, draft)
         if kind == "char_location":
-            start, end = whole(citation.get("start_char_index")), whole(citation.get("end_char_index"))
-            placed = in_source(source, start, end, quote)
+            placed = in_source(source, citation.get("start_char_index"), citation.get("end_char_index"), quote)
     elif kind == "search_result_location":
         name = draft.passage(
             text(citation.get("source")) or f"search_result:{citation.get('search_result_index')}",
@@ -64,7 +73,7 @@ def cite_block(citation: Mapping[str, Any], claim: str, at: Span, draft: Draft) 
         url = text(citation.get("url"))
         name = draft.passage(url, uri=url, title=text(citation.get("title")))
     else:
-        draft.unknown(kind)
+        draft.unknown(kind, claim=claim, at=at)
         return
     draft.cite(claim=claim, quote=quote, source_id=name, at=at, source=placed.span, flags=(*flags, *placed.flags))
 

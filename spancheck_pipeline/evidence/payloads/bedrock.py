@@ -34,7 +34,7 @@ def read_rag(payload: Any, draft: Draft) -> Output:
     for citation in items(body.get("citations")):
         part = mapping(mapping(citation.get("generatedResponsePart")).get("textResponsePart"))
         span, claim = mapping(part.get("span")), text(part.get("text"))
-        placed = in_piece(answer, at, whole(span.get("start")), whole(span.get("end")), claim, inclusive=None)
+        placed = in_piece(answer, at, span.get("start"), span.get("end"), claim, inclusive=None)
         for reference in items(citation.get("retrievedReferences")):
             name = _reference(reference, draft)
             draft.cite(claim=filled(claim), source_id=name, at=placed.span, flags=placed.flags)
@@ -47,8 +47,7 @@ def _reference(reference: Mapping[str, Any], draft: Draft) -> str:
     content = mapping(reference.get("content"))
     body = filled(content.get("text")) if content.get("type", "TEXT") == "TEXT" else None
     address = _address(mapping(reference.get("location")))
-    page = mapping(reference.get("metadata")).get(_PAGE)
-    page = whole(int(page)) if isinstance(page, float) and page.is_integer() else whole(page)
+    page = whole(mapping(reference.get("metadata")).get(_PAGE))
     return draft.passage(address, body, uri=address, page=page)
 
 
@@ -102,14 +101,14 @@ def _cite(citation: Mapping[str, Any], claim: str, at: Span, draft: Draft) -> No
     if kind in _OF_DOCUMENTS:
         name, body = _document(whole(place.get("documentIndex")), source, title, draft)
         if kind == "documentChar":
-            placed = in_source(body, whole(place.get("start")), whole(place.get("end")), quote)
+            placed = in_source(body, place.get("start"), place.get("end"), quote)
     elif kind == "searchResultLocation":
         name = draft.passage(source or f"search_result:{place.get('searchResultIndex')}", title=title)
     elif kind == "web":
         url = text(place.get("url"))
         name = draft.passage(url, uri=url, title=title)
     elif kind:
-        draft.unknown(kind)
+        draft.unknown(kind, claim=claim, at=at)
         return
     else:
         name = draft.passage(source, title=title)

@@ -11,10 +11,13 @@ from typing import Any
 
 from spancheck_pipeline.evidence.citation import Citation, source_name
 from spancheck_pipeline.evidence.payloads.offsets import Placed, Unit, length_agrees, place
-from spancheck_pipeline.evidence.payloads.reading import kind_word, plain
+from spancheck_pipeline.evidence.payloads.reading import PayloadError, kind_word, plain, whole
 from spancheck_pipeline.evidence.run import Context, Output, Usage
 from spancheck_pipeline.evidence.sentence import sentences
 from spancheck_pipeline.evidence.word import Span
+
+_NO_PLACE = Placed(None, ("offset_mismatch",))
+"""Offsets that are given, and cannot be a range: negative, broken, the wrong way round, a text."""
 
 
 class Draft:
@@ -92,10 +95,13 @@ class Draft:
         """Return the text of a passage by its name, or None where it came without one."""
         return self._texts.get(name)
 
-    def unknown(self, kind: Any) -> None:
-        """Keep a citation of a type that is not known here: it names a source without text, so nothing is decided."""
+    def unknown(self, kind: Any, *, claim: str | None = None, at: Span | None = None) -> None:
+        """Keep a citation of a type that is not known here: it names a source without text, so nothing is decided.
+
+        ``claim`` and ``at`` are the piece of the answer that it stands with: without them it would seem to be for all.
+        """
         name = self.passage(f"unknown:{kind_word(kind)}")
-        self.cite(source_id=name, flags=("unknown_citation_type",))
+        self.cite(claim=claim or None, source_id=name, at=at, flags=("unknown_citation_type",))
 
     # -- the citations --------------------------------------------------------------------------------------------
 
@@ -138,8 +144,8 @@ class Draft:
 def in_piece(
     piece: str,
     at: Span,
-    start: int | None,
-    end: int | None,
+    start: Any,
+    end: Any,
     quoted: str | None = None,
     *,
     unit: Unit = "code_points",
@@ -148,22 +154,26 @@ def in_piece(
     """Return where offsets into one piece of the answer point in the answer; no range where none are given."""
     if start is None or end is None:
         return Placed(None, ())
-    placed = place(piece, start, end, quoted, unit=unit, inclusive=inclusive)
+    first, last = whole(start), whole(end)
+    if first is None or last is None:
+        return _NO_PLACE
+    placed = place(piece, first, last, quoted, unit=unit, inclusive=inclusive)
     span = placed.span
     return Placed(Span(at.start + span.start, at.start + span.end) if span else None, placed.flags)
 
 
-def in_source(
-    source: str | None, start: int | None, end: int | None, quoted: str | None, *, unit: Unit = "code_points"
-) -> Placed:
+def in_source(source: str | None, start: Any, end: Any, quoted: str | None, *, unit: Unit = "code_points") -> Placed:
     """Return where offsets into a source point. Without its text only their length can be held against the quote."""
     if start is None or end is None:
         return Placed(None, ())
+    first, last = whole(start), whole(end)
+    if first is None or last is None:
+        return _NO_PLACE
     if source is not None:
-        return place(source, start, end, quoted, unit=unit)
-    if start > end or (quoted is not None and not length_agrees(start, end, quoted, unit)):
-        return Placed(None, ("offset_mismatch",))
-    return Placed(Span(start, end) if unit == "code_points" else None, ())
+        return place(source, first, last, quoted, unit=unit)
+    if first > last or (quoted is not None and not length_agrees(first, last, quoted, unit)):
+        return _NO_PLACE
+    return Placed(Span(first, last) if unit == "code_points" else None, ())
 
 
 def sentence_before(piece: str, offset: int, shift: int = 0) -> Span | None:
@@ -181,4 +191,6 @@ def given_contexts(value: Any) -> tuple[Context, ...]:
     """Return the passages that a caller captured beside a payload: texts, mappings, or ``{source_id: text}``."""
     if isinstance(value, Mapping):
         return tuple(Context(source_id=str(key), text=plain(text)) for key, text in value.items())
+    if value is not None and not isinstance(value, Sequence):
+        raise PayloadError("the contexts beside a payload are a list, or {source_id: text}")
     return tuple(Context.model_validate(plain(item)) for item in value or ())

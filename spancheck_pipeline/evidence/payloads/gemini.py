@@ -18,8 +18,9 @@ from spancheck_pipeline.evidence.word import Span
 
 
 def fits(payload: Any) -> bool:
-    """Say whether a payload is a ``generateContent`` response."""
-    return isinstance(mapping(payload).get("candidates"), list)
+    """Say whether a payload is a ``generateContent`` response; one of a blocked prompt has no candidates."""
+    body = mapping(payload)
+    return isinstance(body.get("candidates"), list) or bool(mapping(_field(body, "promptFeedback")))
 
 
 def read(payload: Any, draft: Draft) -> Output:
@@ -32,10 +33,7 @@ def read(payload: Any, draft: Draft) -> Output:
         piece = text(mapping(part).get("text"))
         if piece is not None and not mapping(part).get("thought"):
             pieces[index] = (piece, draft.add_text(piece))
-    grounding = mapping(_field(candidate, "groundingMetadata"))
-    names = [_chunk(chunk, draft) for chunk in items(_field(grounding, "groundingChunks"))]
-    for support in items(_field(grounding, "groundingSupports")):
-        _cite(support, pieces, names, draft)
+    cite_grounding(mapping(_field(candidate, "groundingMetadata")), pieces, draft)
     blocked = text(_field(_field(body, "promptFeedback"), "blockReason"))
     return draft.output(
         payload,
@@ -43,6 +41,13 @@ def read(payload: Any, draft: Draft) -> Output:
         finish_reason=text(_field(candidate, "finishReason")) or blocked,
         served_model=text(_field(body, "modelVersion")),
     )
+
+
+def cite_grounding(grounding: Mapping[str, Any], pieces: Mapping[int, tuple[str, Span]], draft: Draft) -> None:
+    """Add the citations of a candidate's grounding; ``pieces`` are the parts of the answer by their index."""
+    names = [_chunk(chunk, draft) for chunk in items(_field(grounding, "groundingChunks"))]
+    for support in items(_field(grounding, "groundingSupports")):
+        _cite(support, pieces, names, draft)
 
 
 def _cite(
@@ -54,13 +59,13 @@ def _cite(
     found = pieces.get(whole(_field(segment, "partIndex")) or 0)
     placed = Placed(None, ("offset_mismatch",))
     if found is not None:
-        start, end = whole(_field(segment, "startIndex")) or 0, whole(_field(segment, "endIndex"))
-        placed = in_piece(*found, start, end, claim, unit="utf8")
+        start = _field(segment, "startIndex")
+        placed = in_piece(*found, 0 if start is None else start, _field(segment, "endIndex"), claim, unit="utf8")
     for index in listed(_field(support, "groundingChunkIndices")):
         known = whole(index)
         name = names[known] if known is not None and known < len(names) else f"chunk:{_number(index)}"
         if name is None:
-            draft.unknown("grounding_chunk")
+            draft.unknown("grounding_chunk", claim=filled(claim), at=placed.span)
         else:
             draft.cite(claim=filled(claim), source_id=name, at=placed.span, flags=placed.flags)
 

@@ -8,37 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from spancheck_pipeline.evidence.citation import Marker, markers, resolve_marker, source_name
+from spancheck_pipeline.evidence.citation import Marker, markers, names_of, resolve_marker, source_name
 from spancheck_pipeline.evidence.claim import marked_claims
+from spancheck_pipeline.evidence.legend import Legend, legend_of
 from spancheck_pipeline.evidence.payloads.draft import Draft
 from spancheck_pipeline.evidence.payloads.reading import PayloadError, mapping
 from spancheck_pipeline.evidence.run import Context, Output, normalize
 from spancheck_pipeline.evidence.word import Span
 
-_LEGEND_LINE = re.compile(
-    r"(?:\A|(?<=\n))[ \t]*(?:[-*][ \t]+)?"
-    r"(?:\[\^?(?P<square>\d{1,3})\]:?|\((?P<round>\d{1,3})\)|(?P<bare>\d{1,3})[.)])[ \t]+"
-    r"(?P<entry>[^\n]{1,400})"
-)
-_LEGEND_HEAD = re.compile(
-    r"(?:\A|\n)[ \t#*_]*(?:sources?|references?|citations?|footnotes|quellen|bibliography)"
-    r"[ \t]{0,8}:?[ \t*_]{0,8}(?=\n)",
-    re.IGNORECASE,
-)
 _URL = re.compile(r"https?://[^\s<>\[\]()\"]{1,2000}")
 _ROUND = re.compile(r"(?<=[\w.,;:!?'\"”’)])[ ]?\((?P<ids>\d{1,3}(?:[ ]?,[ ]?\d{1,3}){0,10})\)")
 Resolve = Callable[[str], str | None]
-
-
-class Legend(NamedTuple):
-    """The list of sources at the end of an answer."""
-
-    entries: dict[str, str]
-    """Number as written → the line's text."""
-    start: int
-    """Where it begins, in code points of the answer; what comes after is no claim."""
 
 
 def read(payload: Any, contexts: Sequence[Context] = (), *, base: int = 1) -> Output:
@@ -84,29 +66,6 @@ def with_markers(output: Output, *, base: int = 1) -> Output:
     return output.model_copy(update={"citations": done.citations, "contexts": done.contexts})
 
 
-def legend_of(answer: str) -> Legend | None:
-    r"""Return the numbered list of sources at the end of an answer, or None where there is none.
-
-    It stands under a heading such as *Sources*, or is written as footnote definitions (``[1]: …``).
-
-    >>> legend_of("It is 30 days (1).\n\nSources:\n(1) The lease").entries
-    {'1': 'The lease'}
-    """
-    head = None
-    for match in _LEGEND_HEAD.finditer(answer):
-        head = match
-    start = head.end() if head else 0
-    lines = list(_LEGEND_LINE.finditer(answer, start))
-    if head is None:
-        lines = [line for line in lines if re.match(r"[ \t]*\[\^?\d{1,3}\]:", line.group())]
-    if not lines:
-        return None
-    entries: dict[str, str] = {}
-    for line in lines:
-        entries.setdefault(line["square"] or line["round"] or line["bare"], line["entry"].strip())
-    return Legend(entries, head.start() if head else lines[0].start())
-
-
 def _resolver(contexts: Sequence[Context], legend: Legend | None, draft: Draft, *, base: int) -> Resolve:
     names = [source_name(context, index) for index, context in enumerate(contexts)]
     stated = {name for context in contexts for name in (context.source_id, context.uri, context.title) if name}
@@ -143,7 +102,7 @@ def _number(marker_id: str) -> int | None:
 def _marked(output: Output, legend: Legend | None) -> list[tuple[Marker, Span]]:
     """Return each marker with the words that it is for; ``(1)`` too, where a legend says what it is."""
     answer = output.answer
-    known = [source_name(context, index) for index, context in enumerate(output.contexts)]
+    known = names_of(output.contexts)
     found = [(marker, marked.claim) for marked in marked_claims(answer, known) for marker in marked.markers]
     if legend is None or markers(answer[: legend.start]):
         return found

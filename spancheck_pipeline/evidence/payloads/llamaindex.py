@@ -12,7 +12,7 @@ from typing import Any
 
 from spancheck_pipeline.evidence.claim import marked_claims
 from spancheck_pipeline.evidence.payloads.draft import Draft, in_source
-from spancheck_pipeline.evidence.payloads.reading import filled, first, items, mapping, text, whole
+from spancheck_pipeline.evidence.payloads.reading import filled, first, items, mapping, text
 from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.evidence.word import Span
 
@@ -77,9 +77,7 @@ def _cite(block: Mapping[str, Any], claim: str, at: Span, draft: Draft) -> None:
     quote = filled(mapping(block.get("cited_content")).get("text"))
     name = draft.passage(text(block.get("source")), title=text(block.get("title")))
     about = mapping(block.get("additional_location_info"))
-    placed = in_source(
-        draft.text_of(name), whole(about.get("start_char_index")), whole(about.get("end_char_index")), quote
-    )
+    placed = in_source(draft.text_of(name), about.get("start_char_index"), about.get("end_char_index"), quote)
     draft.cite(
         claim=filled(claim),
         quote=quote,

@@ -6,6 +6,7 @@ end of a ``url_citation`` is documented as "the last character", and read half-o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,12 @@ from spancheck_pipeline.evidence.payloads.draft import Draft, in_piece, sentence
 from spancheck_pipeline.evidence.payloads.reading import filled, first, items, mapping, text, whole
 from spancheck_pipeline.evidence.run import Output, Usage
 from spancheck_pipeline.evidence.word import Span
+
+_MARK = re.compile(
+    r"!?\[[^\[\]\n]{0,500}\]\((?:[^()\s]|\([^()\s]{0,500}\)){0,2000}\)"
+    r"|https?://[^\s()]{1,2000}|【[^【】\n]{1,200}】|\[\^?\d{1,3}\]"
+)
+"""A link, an address or a marker: what a search writes into the answer, and annotates in the claim's stead."""
 
 # -- Responses ------------------------------------------------------------------------------------------------------
 
@@ -70,13 +77,13 @@ def cite_annotation(annotation: Mapping[str, Any], piece: str, at: Span, draft: 
         name = draft.passage(text(annotation.get("file_id")), title=text(annotation.get("filename")))
         _in_range(annotation, name, piece, at, draft)
     elif kind != "file_path":  # a file that the system made is no citation
-        draft.unknown(kind)
+        draft.unknown(kind, at=at)
 
 
 def _at_point(annotation: Mapping[str, Any], piece: str, at: Span, draft: Draft) -> None:
     name = draft.passage(text(annotation.get("file_id")), title=text(annotation.get("filename")))
     index = whole(annotation.get("index"))
-    outside = index is not None and index > len(piece)
+    outside = annotation.get("index") is not None and (index is None or index > len(piece))
     span = None if index is None or outside else sentence_before(piece, index, at.start)
     draft.cite(source_id=name, at=span, flags=("offset_mismatch",) if outside else ())
 
@@ -87,9 +94,19 @@ def _url(annotation: Mapping[str, Any], piece: str, at: Span, draft: Draft) -> N
 
 
 def _in_range(annotation: Mapping[str, Any], name: str, piece: str, at: Span, draft: Draft) -> None:
-    start, end = whole(annotation.get("start_index")), whole(annotation.get("end_index"))
-    placed = in_piece(piece, at, start, end, inclusive=None)
-    draft.cite(source_id=name, at=placed.span, flags=placed.flags)
+    """Add a citation of a range; one that holds nothing but a link or a marker is for the sentence before it."""
+    placed = in_piece(piece, at, annotation.get("start_index"), annotation.get("end_index"), inclusive=None)
+    span = placed.span
+    if span is not None and _says_nothing(piece[span.start - at.start : span.end - at.start]):
+        head = piece[max(0, span.start - at.start - 20) : span.start - at.start]
+        before = span.start - at.start - (len(head) - len(head.rstrip(" \t\r\n(")))
+        span = sentence_before(piece, before, at.start) or span
+    draft.cite(source_id=name, at=span, flags=placed.flags)
+
+
+def _says_nothing(words: str) -> bool:
+    """Say whether a range holds no words but those of links and markers."""
+    return not any(char.isalnum() for char in _MARK.sub("", words))
 
 
 # -- Chat Completions -----------------------------------------------------------------------------------------------
@@ -122,7 +139,7 @@ def read_chat(payload: Any, draft: Draft) -> Output:
         if annotation.get("type") == "url_citation":
             _url(mapping(annotation.get("url_citation")), piece, at, draft)
         else:
-            draft.unknown(annotation.get("type"))
+            draft.unknown(annotation.get("type"), at=at)
     return chat_output(payload, draft)
 
 
@@ -185,11 +202,12 @@ def _marked(annotation: Mapping[str, Any], piece: str, at: Span, draft: Draft) -
     if kind == "file_path":
         return
     if kind != "file_citation":
-        draft.unknown(kind)
+        draft.unknown(kind, at=at)
         return
     cited = mapping(annotation.get("file_citation"))
-    start, end = whole(annotation.get("start_index")), whole(annotation.get("end_index"))
-    placed = in_piece(piece, at, start, end, text(annotation.get("text")))
+    placed = in_piece(
+        piece, at, annotation.get("start_index"), annotation.get("end_index"), text(annotation.get("text"))
+    )
     span = None
     if placed.span is not None and not placed.flags:
         span = sentence_before(piece, placed.span.start - at.start, at.start)

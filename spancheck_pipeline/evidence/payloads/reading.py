@@ -31,8 +31,10 @@ def plain(value: Any, depth: int = 0) -> Any:
         return "<nested too deeply>"
     if isinstance(value, Mapping):
         return {str(storable(str(key))): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item, depth + 1) for item in value]
+    if isinstance(value, list | tuple | set | frozenset):
+        found = [plain(item, depth + 1) for item in value]
+        # The order of a set differs from process to process.
+        return found if isinstance(value, list | tuple) else sorted(found, key=str)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | int):
@@ -79,11 +81,13 @@ def filled(value: Any) -> str | None:
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole number that is not negative, and None for anything else.
+    """Return a whole number that is not negative, and None for anything else; some SDKs write whole numbers as floats.
 
-    >>> whole(3), whole(True), whole(-1), whole("3")
-    (3, None, None, None)
+    >>> whole(3), whole(3.0), whole(True), whole(-1), whole("3")
+    (3, 3, None, None, None)
     """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from spancheck_pipeline.grading.grader import Evidence
 from spancheck_pipeline.grading.pii import KINDS, Pii, data_versions, find_pii
+from spancheck_pipeline.grading.pii_writing import as_seen
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
 from spancheck_pipeline.grading.shipped import ShippedGrader
 
@@ -27,7 +28,7 @@ class NoPii(ShippedGrader):
     """Pass when no personal data stands in the answer, but for what the suite allows."""
 
     measurement: ClassVar[str] = "no_pii"
-    version: ClassVar[str] = "3"
+    version: ClassVar[str] = "4"
     shorthands: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "detector": {"presidio": "spancheck_pipeline.clients.presidio:PresidioDetector"}
     }
@@ -84,9 +85,9 @@ class NoPii(ShippedGrader):
         return not self.kinds or item.kind in self.kinds
 
     def _is_allowed(self, value: str) -> bool:
-        plain = _plain(value)
+        plain, seen = _plain(value), as_seen(value)[0].casefold()
         for entry in self.allow:
-            if entry.startswith("@") and value.casefold().endswith(entry.casefold()):
+            if entry.startswith("@") and seen.endswith(entry.casefold()):
                 return True
             if plain == _plain(entry):
                 return True
@@ -158,8 +159,12 @@ _IN_ADDRESS = "._%+-"
 
 
 def _plain(value: str) -> str:
-    """Return a value without its spacing and punctuation, so that two ways to write a number are one."""
-    return "".join(character for character in value.casefold() if character.isalnum())
+    """Return a value without its spacing and punctuation, so that two ways to write a number are one.
+
+    >>> _plain("+49 30 90-1820") == _plain("0049 30901820")
+    True
+    """
+    return "".join(character for character in as_seen(value)[0].casefold() if character.isalnum()).removeprefix("00")
 
 
 def _texts(value: Any) -> Iterator[str]:

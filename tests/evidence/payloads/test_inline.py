@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from spancheck_pipeline.evidence.legend import legend_of
 from spancheck_pipeline.evidence.payloads import PayloadError, read_payload
-from spancheck_pipeline.evidence.payloads.inline import legend_of
 from spancheck_pipeline.evidence.run import Output
 
 CONTEXTS = [

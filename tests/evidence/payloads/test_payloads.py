@@ -28,7 +28,7 @@ from recorded_payloads import (
     PERPLEXITY,
 )
 
-from spancheck_pipeline.decision.suite import Target
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.evidence.payloads import AmbiguousPayloadError, PayloadError, detect, read_payload
 from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.grading.graders.citation_accuracy import verify_citation

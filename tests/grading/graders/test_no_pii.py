@@ -50,6 +50,14 @@ def test_the_companys_own_values_are_allowed_whatever_their_spelling(allow: tupl
     assert graded(NoPii(allow=allow)).outcome is Outcome.PASS
 
 
+def test_a_value_is_the_same_in_another_writing_that_looks_alike() -> None:
+    answer = "Call +４９ ３０ ９０１８２０ or 0049\u00a030\u00a0901820, or write to jane.roe＠example．org."
+    assert [finding.grade for finding in graded(NoPii(), answer).findings] == ["phone", "phone", "email"]
+    assert graded(NoPii(allow=("+49 30 901820", "@example.org")), answer).outcome is Outcome.PASS
+    score = graded(NoPii(allow_from=("contexts",)), answer, passages=["Jane.Roe@example.org, +49 30 901820"])
+    assert score.outcome is Outcome.PASS
+
+
 def test_kinds_can_be_chosen() -> None:
     assert [finding.grade for finding in graded(NoPii(kinds=("phone",))).findings] == ["phone"]
     with pytest.raises(ValueError, match="no kind 'phon'"):
