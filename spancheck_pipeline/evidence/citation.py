@@ -80,7 +80,7 @@ _MASK = re.compile(
     r"""
       ```.*?(?:```|\Z) | ~~~.*?(?:~~~|\Z)                 # code blocks
     | `[^`\n]{1,400}`                                      # code
-    | \[[^\[\]\n]{0,400}\]\([^()\s]{1,2000}(?:[ ]"[^"\n]{0,200}")?\)   # links
+    | \[[^\[\]\n]{0,400}\]\((?:[^()\s]++|\([^()\s]{0,400}\)){1,200}+(?:[ ]"[^"\n]{0,200}")?\)   # links
     | (?:(?<=\n)|\A)[ \t]*\[\^?[^\[\]\n]{1,40}\]:[^\n]*               # footnote and link definitions
     | https?://[^\s<>\[\]]{1,2000}
     """,
@@ -101,7 +101,8 @@ _MARKERS = re.compile(
     | \((?P<round>(?:doc|source|ref|passage)[ _-]?\d{1,3})\)
     | 【(?P<lens>\d{1,4}(?::\d{1,4})?)(?:†[^【】\n]{0,200})?】
     | 【(?P<book>《[^【】\n]{1,80})】
-    | <sup>[ ]?\[?(?P<sup>\d{1,3}(?:[ ]?[,;–-][ ]?\d{1,3}){0,10})\]?[ ]?</sup>
+    | <sup(?:[ ][^<>]{0,200})?>(?:<a[ ][^<>]{0,200}>)?[ ]?
+      \[?(?P<sup>\d{1,3}(?:[ ]?[,;–-][ ]?\d{1,3}){0,10})\]?[ ]?(?:</a>)?</sup>
     | (?P<digits>[⁰¹²³⁴-⁹]{1,3}(?:[,˒][⁰¹²³⁴-⁹]{1,3}){0,10})
     | <cite[ ](?:[^<>]{0,80}[ ])?(?:id|source|ref)=["']?(?P<cite>[^"'<>\s]{1,80})["']?[^<>]{0,80}>
     """,
@@ -162,12 +163,23 @@ def _read(text: str, match: re.Match[str]) -> Marker | None:
     elif (kind == "sup" and before.isdigit()) or (kind == "many" and _is_index(text, start)):
         return None
     if kind == "source":
-        ids = tuple(part.strip() for part in inner.split(":", 1)[1].split(";"))
+        ids = _source_names(inner.split(":", 1)[1])
     elif kind in {"note", "lens", "book", "round"}:
         ids = (inner,)
     else:
         ids = _ids(inner)
     return Marker(ids=ids, start=start, end=end) if ids else None
+
+
+def _source_names(listed: str) -> tuple[str, ...]:
+    """Return the names after ``Sources:``; a comma parts numbers only, because titles hold some."""
+    parts = tuple(part.strip() for part in listed.split(","))
+    if not all(map(_NUMBERED.fullmatch, parts)):
+        parts = tuple(part.strip() for part in listed.split(";"))
+    return parts
+
+
+_NUMBERED = re.compile(r"(?:[A-Za-z]{2,12}[ _-]?)?\d{1,4}")
 
 
 def _is_index(text: str, start: int) -> bool:
@@ -214,15 +226,17 @@ def _with_known(text: str, found: list[Marker], known: Sequence[str]) -> list[Ma
     return sorted(found, key=lambda marker: marker.start)
 
 
-def strip_markers(text: str) -> str:
+def strip_markers(text: str, known: Sequence[str] | None = None) -> str:
     """Return a text of the same length whose inline markers are blanked out, so that offsets still hold.
+
+    ``known`` are ids that exist, as for ``markers``.
 
     >>> strip_markers("Notice is 30 days [1].")
     'Notice is 30 days    .'
     """
     pieces: list[str] = []
     at = 0
-    for marker in markers(text):
+    for marker in markers(text, known):
         pieces += [text[at : marker.start], " " * (marker.end - marker.start)]
         at = marker.end
     pieces.append(text[at:])
@@ -250,6 +264,17 @@ def resolve_marker(marker_id: str, contexts: Sequence[Context]) -> str | None:
         return bare
     place = int(bare)
     return names[place - 1] if 1 <= place <= len(names) else None
+
+
+def names_of(contexts: Sequence[Context]) -> tuple[str, ...]:
+    """Return everything that retrieved passages may be called in an answer: names, addresses, titles."""
+    names = (
+        name
+        for index, context in enumerate(contexts)
+        for name in (source_name(context, index), context.uri, context.title)
+        if name
+    )
+    return tuple(dict.fromkeys(names))
 
 
 def source_name(context: Context, index: int) -> str:

@@ -9,10 +9,22 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import lru_cache
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from spancheck_pipeline.evidence.citation import Citation, Marker, markers, resolve_marker, strip_markers
-from spancheck_pipeline.evidence.folding import fold_text
+from spancheck_pipeline.evidence.boundary import ends_token, starts_token
+from spancheck_pipeline.evidence.citation import (
+    Citation,
+    Marker,
+    markers,
+    names_of,
+    resolve_marker,
+    source_name,
+    strip_markers,
+)
+from spancheck_pipeline.evidence.folding import fold, fold_text
+from spancheck_pipeline.evidence.legend import legend_spans
 from spancheck_pipeline.evidence.sentence import sentences
 from spancheck_pipeline.evidence.word import Span, first_word, remember, word_starts, word_texts, words
 
@@ -50,25 +62,30 @@ def claim_of(citation: Citation, answer: str, *, contexts: Sequence[Context] = (
     nearest to; else the whole answer.
     """
     if citation.claim is not None and citation.claim.strip():
-        at = answer.find(citation.claim)
-        end = at + len(citation.claim)
-        return Claim(
-            text=_clean(citation.claim), start=at if at >= 0 else None, end=end if at >= 0 else None, basis="explicit"
-        )
+        span = _standing(citation.claim, answer)
+        start, end = span or (None, None)
+        return Claim(text=_clean(citation.claim, contexts), start=start, end=end, basis="explicit")
+    basis: Basis = "answer"
+    span = Span(0, len(answer))
     if by_offsets := _by_offsets(citation, answer):
-        return by_offsets
-    if citation.source_id is not None and (marked := _marked_for(answer, citation.source_id, contexts)):
-        return _at(answer, _nearest(answer, marked, citation.quote), "marker")
-    if split and citation.quote and (spans := claim_spans(answer) or sentences(answer)):
-        return _at(answer, _nearest(answer, spans, citation.quote), "nearest")
-    return Claim(text=_clean(answer), start=0, end=len(answer), basis="answer")
+        span, basis = by_offsets, "offsets"
+    elif citation.source_id is not None and (marked := _marked_for(answer, citation.source_id, contexts)):
+        span, basis = _nearest(answer, marked, citation.quote), "marker"
+    elif split and citation.quote and (spans := claim_spans(answer) or sentences(answer)):
+        span, basis = _nearest(answer, spans, citation.quote), "nearest"
+    return Claim(text=_clean(answer[span.start : span.end], contexts), start=span.start, end=span.end, basis=basis)
 
 
 def marked_claims(answer: str, known: Sequence[str] = ()) -> tuple[Marked, ...]:
     """Return each run of adjacent markers of an answer with the clause or sentence before it, in order."""
-    if any(f"[{name}]" in answer for name in known):
-        return _bind(answer, markers(answer, known))
+    if "[" in answer and any(f"[{name}" in answer for name in known):
+        return _known_claims(answer, tuple(known))
     return _marked_claims(answer)
+
+
+@lru_cache(maxsize=16)
+def _known_claims(answer: str, known: tuple[str, ...]) -> tuple[Marked, ...]:
+    return _bind(answer, markers(answer, known), known)
 
 
 @remember(1_000_000)
@@ -76,27 +93,68 @@ def _marked_claims(answer: str) -> tuple[Marked, ...]:
     return _bind(answer, markers(answer))
 
 
-def _bind(answer: str, found: Sequence[Marker]) -> tuple[Marked, ...]:
+def _bind(answer: str, found: Sequence[Marker], known: Sequence[str] = ()) -> tuple[Marked, ...]:
     runs: list[list[Marker]] = []
-    for marker in found:
+    for marker in _outside(found, legend_spans(answer)):
         if runs and marker.wraps is None and not answer[runs[-1][-1].end : marker.start].strip(" ,;"):
             runs[-1].append(marker)
         else:
             runs.append([marker])
-    text = _Marked(answer)
+    text = _Marked(answer, known)
     result: list[Marked] = []
     floor = 0
-    for run in runs:
-        result.append(Marked(tuple(run), text.before(run, floor)))
+    leads = bool(runs) and _lead(answer, runs, text)
+    for run, following in zip_longest(runs, runs[1:]):
+        ceiling = following[0].start if following else len(answer)
+        result.append(Marked(tuple(run), text.of(run, floor, ceiling, leads=leads)))
         floor = run[-1].end if run[0].wraps is None else run[0].wraps[1]
     return tuple(result)
 
 
+def _lead(answer: str, runs: Sequence[Sequence[Marker]], text: _Marked) -> bool:
+    """Say whether an answer puts its markers before its sentences: it begins with one, and each follows a stop."""
+    if text.has_words(0, runs[0][0].start) or not text.has_words(runs[-1][-1].end, len(answer)):
+        return False
+    return all(_STOPPED.search(answer, max(0, run[0].start - 8), run[0].start) for run in runs[1:])
+
+
+_STOPPED = re.compile(r"[.!?:…。！？\n][\"'”’»)*_]*\s*\Z")
+
+T = TypeVar("T", Marker, Span)
+
+
+def _outside(items: Sequence[T], ranges: Sequence[Span]) -> Sequence[T]:
+    """Return those of some markers or sentences that begin in none of some ranges."""
+    if not ranges:
+        return items
+    starts = [span.start for span in ranges]
+
+    def is_inside(at: int) -> bool:
+        index = bisect_right(starts, at) - 1
+        return index >= 0 and at < ranges[index].end
+
+    return [item for item in items if not is_inside(item.start)]
+
+
 @remember(1_000_000)
 def claim_spans(answer: str) -> tuple[Span, ...]:
-    """Return the sentences of an answer that say something: no headings, questions, lead-ins or bare markers."""
+    """Return the sentences of an answer that say something.
+
+    These are no headings (of a table neither), questions, lead-ins, bare markers, and no entries of a list of sources.
+    """
     blank = strip_markers(answer)
-    return tuple(span for span in sentences(answer) if _claims(blank[span.start : span.end]))
+    return tuple(
+        span
+        for span in _outside(sentences(answer), legend_spans(answer))
+        if _claims(blank[span.start : span.end]) and not _heads_table(answer, span)
+    )
+
+
+_TABLE_RULE = re.compile(r"[ \t|]*\n[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*(?=[\r\n]|\Z)")
+
+
+def _heads_table(answer: str, span: Span) -> bool:
+    return "|" in answer[span.start : span.end] and _TABLE_RULE.match(answer, span.end) is not None
 
 
 _LEAD_IN = re.compile(
@@ -123,24 +181,43 @@ def _claims(sentence: str) -> bool:
 class _Marked:
     """An answer with its sentences, and where its words stand without the markers."""
 
-    def __init__(self, answer: str) -> None:
+    def __init__(self, answer: str, known: Sequence[str]) -> None:
         self.answer = answer
         self.sentences = sentences(answer)
         self.starts = [span.start for span in self.sentences]
-        self.words = [start for _, start in word_starts(strip_markers(answer))]
+        self.words = [start for _, start in word_starts(strip_markers(answer, known))]
 
     def has_words(self, start: int, end: int) -> bool:
         at = bisect_left(self.words, start)
         return at < len(self.words) and self.words[at] < end
 
+    def of(self, run: Sequence[Marker], floor: int, ceiling: int, *, leads: bool) -> Span:
+        """Return what a run of markers is for: what it encloses, says, leads, or what stands before it.
+
+        ``ceiling`` is where the next run starts; ``leads`` says that the answer puts its markers before its sentences.
+        """
+        if run[0].wraps is not None:
+            return Span(*run[0].wraps)
+        after = run[-1].end
+        said = _SAYS.match(self.answer, after)
+        if said or leads:
+            index = bisect_right(self.starts, after - 1) - 1
+            if not self.has_words(after, self.sentences[index].end) and index + 1 < len(self.sentences):
+                index += 1
+            sentence = self.sentences[index]
+            start = said.end() if said else max(after, sentence.start)
+            if self.has_words(start, min(sentence.end, ceiling)):
+                found = _trim(self.answer, start, min(sentence.end, ceiling))
+                joined = _JOINED.search(self.answer, max(found.start, found.end - 12), found.end)
+                return Span(found.start, joined.start() if joined else found.end)
+        return self.before(run, floor)
+
     def before(self, run: Sequence[Marker], floor: int) -> Span:
-        """Return what a run of markers is for: what it encloses, or the words before it in its sentence.
+        """Return the words before a run in its sentence.
 
         A run that opens its sentence (also after *according to*) is for that sentence; one in the middle is for the
         words since the last run. ``floor`` is where that run ended.
         """
-        if run[0].wraps is not None:
-            return Span(*run[0].wraps)
         at, after = run[0].start, run[-1].end
         index = bisect_right(self.starts, at) - 1
         if index < 0:
@@ -157,37 +234,74 @@ class _Marked:
 
 
 _OPENS = re.compile(
-    r"\s*(?:according to|as (?:per|stated in|noted in|shown in)|per|see|in|from|by|sources?:?)\s*\Z", re.IGNORECASE
+    r"\s*(?:according to|as (?:per|stated in|noted in|shown in)|as|per|see|in|from|by|"
+    r"(?:the )?(?:sources?|documents?|passages?):?|laut|gemäß|nach|selon|d'après|según|secondo|segundo|volgens)\s*\Z",
+    re.IGNORECASE,
 )
+_SAYS = re.compile(
+    r"\s+(?:also )?(?:says?|states?|notes?|shows?|reports?|explains?|mentions?|confirms?|indicates?|suggests?|argues?|"
+    r"adds?|specifies|stipulates?|provides?)(?: that)?(?![\w'’])"
+)
+"""After these a marker is the one who speaks: [1] says that …"""
+_JOINED = re.compile(r"[,;]?\s+(?:and|but|while|whereas)\s*\Z")
 
 
 def _trim(answer: str, start: int, end: int) -> Span:
-    while start < end and (answer[start].isspace() or answer[start] in ",;"):
+    while start < end and (answer[start].isspace() or answer[start] in ",;:，；、：—–"):
         start += 1
     while end > start and answer[end - 1].isspace():
         end -= 1
     return Span(start, end)
 
 
-def _by_offsets(citation: Citation, answer: str) -> Claim | None:
+def _standing(claim: str, answer: str) -> Span | None:
+    """Return where a claim stands in an answer, whatever typography it has there; None where it is in other words."""
+    at = answer.find(claim)
+    if at >= 0:
+        return Span(at, at + len(claim))
+    folded, wanted = fold(answer), fold_text(claim)
+    at = folded.find(wanted)
+    return folded.original(at, at + len(wanted)) if at >= 0 else None
+
+
+def _by_offsets(citation: Citation, answer: str) -> Span | None:
     start, end = citation.answer_start, citation.answer_end
     if start is None or start > len(answer):
         return None
     if end is not None and start < end <= len(answer) and words(answer[start:end]):
-        inside = answer[start:end]
-        if len(words(strip_markers(inside))) >= 2:  # noqa: PLR2004 - a word or a bare marker is a place, not a claim
-            return _at(answer, Span(start, end), "offsets")
+        start, end = _whole_words(answer, start, end)
+        if len(words(strip_markers(answer[start:end]))) >= 2:  # noqa: PLR2004 - a word or a bare marker is a place, not a claim
+            return Span(start, end)
     for span in reversed(sentences(answer)):
         if span.start <= start:
-            return _at(answer, span, "offsets")
+            return span
     return None
+
+
+def _whole_words(answer: str, start: int, end: int) -> Span:
+    """Return a range that tears no word: some producers' ends are the last character."""
+    for _ in range(_LONGEST_WORD):
+        if start > 0 and not starts_token(answer, start):
+            start -= 1
+        elif end < len(answer) and not ends_token(answer, end):
+            end += 1
+        else:
+            break
+    return Span(start, end)
+
+
+_LONGEST_WORD = 60
+"""Characters by which a range grows at most."""
 
 
 def _marked_for(answer: str, source: str, contexts: Sequence[Context]) -> list[Span]:
     spans: list[Span] = []
-    for marked in marked_claims(answer, (source,)):
+    names = {source} | {
+        source_name(context, index) for index, context in enumerate(contexts) if source in {context.uri, context.title}
+    }
+    for marked in marked_claims(answer, (source, *names_of(contexts))):
         for marker in marked.markers:
-            if any(source in {name, resolve_marker(name, contexts)} for name in marker.ids):
+            if any(name in names or resolve_marker(name, contexts) in names for name in marker.ids):
                 spans.append(marked.claim)
                 break
     return spans
@@ -220,14 +334,20 @@ def _bag(text: str) -> frozenset[str]:
     return frozenset(bag)
 
 
-def _at(answer: str, span: Span, basis: Basis) -> Claim:
-    return Claim(text=_clean(answer[span.start : span.end]), start=span.start, end=span.end, basis=basis)
+def _clean(text: str, contexts: Sequence[Context]) -> str:
+    """Return a claim's words without markers, and without the blanks that they leave."""
+    known = names_of(contexts) if "[" in text else ()
+    if any(f"[{name}" in text for name in known if not name.isdigit()):
+        return _closed(strip_markers(text, known))
+    return _plainly(text)
 
 
 @remember(1_000_000)
-def _clean(text: str) -> str:
-    """Return a claim's words without markers, and without the blanks that they leave."""
-    bare = strip_markers(text)
+def _plainly(text: str) -> str:
+    return _closed(strip_markers(text))
+
+
+def _closed(bare: str) -> str:
     if "  " not in bare:
         return bare.strip()
     return re.sub(

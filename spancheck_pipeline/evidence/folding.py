@@ -2,7 +2,8 @@
 
 What is folded: Unicode NFKC (without superscripts, subscripts and fractions, whose digits mean something else), case,
 white space, control and zero-width characters, soft hyphens, dashes, quotation marks, ligatures, line-wrap hyphens,
-HTML tags and entities, Markdown emphasis, links, bullets, headings and table bars, reference marks such as ``[12]``.
+HTML tags and entities, Markdown emphasis, links, bullets, headings, rules, table bars and backslashes, reference marks
+such as ``[12]``. Token boundaries live in ``boundary.py``.
 What is not: accents, letters of other scripts, digits that differ in meaning.
 
 Every rule looks only at the characters next to it, so that a slice of a text folds as the text did there. Where a fold
@@ -18,13 +19,11 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from spancheck_pipeline.evidence.boundary import find_tokens
 from spancheck_pipeline.evidence.word import Span, is_no_space, is_word_char, remember
 
 CACHE_CHARS = 16_000_000
 """Characters of passages whose folds are kept in memory at one time."""
-
-_MAX_TRIES = 64
-"""Places that one look-up tries before it gives up: a hostile text may hold a needle at every character."""
 
 _DASHES = "\u2010-\u2015\u2043\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d"
 _SINGLE = "'\u2018-\u201b\u2032\u2039\u203a\u00b4\uff07"
@@ -34,6 +33,13 @@ _INVISIBLE = (
     "\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
 _SUPER = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SUPER_SIGNS = "⁽⁾,˒"
+_NUMBERS = r"\^?\d{1,3}(?:[ ]?[,;–-][ ]?\^?\d{1,3}){0,20}"
+_URL = (
+    r"\((?:<[^<>\n]{0,2000}>|(?:[^\s()<>]++|\([^\s()<>]{0,400}\)){1,200}+)"
+    r"""(?:[ ](?:"[^"\n]{0,200}"|'[^'\n]{0,200}'))?\)"""
+)
+_DOT = "•‣▪▫◦●○■□∙\uf0a7\uf0b7\uf0d8"
 _TAGS = (
     "a|abbr|b|big|blockquote|body|br|caption|center|cite|code|col|dd|del|div|dl|dt|em|figure|figcaption|font|footer|"
     "h[1-6]|head|header|hr|html|i|img|ins|kbd|li|main|mark|nav|ol|p|pre|q|s|samp|script|section|small|span|strike|"
@@ -46,34 +52,46 @@ _BLOCK = re.compile(
 )
 _SPECIAL = re.compile(
     rf"""
-      (?P<wrap>(?<=[^\W\d_])[-\xad\u2010\u2011][ \t]{{0,80}}\r?\n[ \t]{{0,80}}(?=[^\W\d_]))
-    | (?P<ref>[ ]?(?:\[\^?\d{{1,3}}(?:[ ]?[,;–-][ ]?\^?\d{{1,3}}){{0,20}}\](?!\()
-      |【[\d:]{{1,9}}(?:†[^【】\n]{{0,120}})?】))
+      (?P<wrap>(?:(?<=[^\W_])[-\xac\xad\u2010\u2011]|(?<=\d)[\u2012-\u2014\u2212](?=[ \t]{{0,80}}\r?\n[ \t>]{{0,80}}\d))
+      [ \t]{{0,80}}\r?\n(?:[ \t]{{0,80}}>){{0,8}}[ \t]{{0,80}}(?=[^\W_]))
+    | (?P<ref>[ ]?(?:\[{_NUMBERS}\](?!\()|\[\[{_NUMBERS}\]\](?:{_URL})?|【[\d:]{{1,9}}(?:†[^【】\n]{{0,120}})?】
+      |&\#91;{_NUMBERS}&\#93;|\[(?:citation[ ]needed|(?:note|nb|fn|n)[ .]?\d{{1,3}})\])
+      |(?<=[\w.,;:!?)"'”’])\[{_NUMBERS}\]{_URL})
+    | (?P<guillemet>(?<![^\s(\[])«[ \xa0\u2009\u202f]|[ \xa0\u2009\u202f]»(?!\w))
     | (?P<space>\s{{2,}}|[^\S ])
-    | (?P<script><su[pb]>[ ]?[^<>\s]{{1,12}}[ ]?</su[pb]>)
+    | (?P<script><su[pb](?:\s[^<>]{{0,400}})?>(?:[ ]?+<[^<>]{{1,400}}>|[ ]?+[^<>\s]{{1,24}}+[ ]?+){{1,12}}?</su[pb]>)
     | (?P<tag></?(?:{_TAGS})(?:[\s/][^<>]{{0,400}})?>|<!--[^<>]{{0,400}}-->)
     | (?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z][A-Za-z0-9]{{1,30}});)
-    | (?P<url>\]\([^\s()]{{1,2000}}(?:[ ]"[^"\n]{{0,200}}")?\))
+    | (?P<url>\]{_URL})
     | (?P<escape>\\[!-/:-@\[-`{{-~])
     | (?P<emphasis>[*_`]+)
-    | (?P<bar>\|)
+    | (?P<bar>\||(?<=\s)[{_DOT}](?=\s))
     | (?P<bracket>!?\[|\])
     | (?P<quote>[{_SINGLE}{_DOUBLE}])
     | (?P<dash>[{_DASHES}-]*[{_DASHES}][{_DASHES}-]*|-{{2,}})
     | (?P<invisible>[{_INVISIBLE}]+)
-    | (?P<super>[{_SUPER}]+)
+    | (?P<super>⁽?[{_SUPER}]+⁾?(?:[,˒]⁽?[{_SUPER}]+⁾?){{0,10}})
+    | (?P<mark>(?<=[\w.,;:!?)\]"'”’])[†‡]+)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_LINE_START = re.compile(r"[ \t]*(?:(?:[-*+•·‣◦▪▫●○■□–—]|\#{1,6}|>)[ \t]+|>)*(?:\[[ xX]\][ \t]+)?")
-_RULE_LINE = re.compile(r"[ \t]*[|:=-][ \t|:=-]{2,400}(?=[\r\n]|\Z)")
+_LINE_START = re.compile(rf"[ \t]*(?:(?:[-*+·–—➢➤✓❖{_DOT}]|\#{{1,6}}|>)[ \t]+|>)*(?:\[[ xX]\][ \t]+)?")
+_LIST_NUMBER = re.compile(
+    r"(?:\((?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|(?:\d{1,3}|[ivxIVX]{2,5})\\?[.)]|[a-zA-Z]\))[ \t]+(?=\S)"
+)
+_RULE_LINE = re.compile(r"[ \t]*[|:=*_+-][ \t|:=*_+-]{2,400}(?=[\r\n]|\Z)")
 _NEWLINE = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _CANDIDATE = re.compile(
-    rf"""[-\xad{_DASHES}{_SINGLE}{_DOUBLE}{_INVISIBLE}{_SUPER}\[\]【<&\\*_`|!\s](?<![ ](?![\s\[【]))""", re.IGNORECASE
+    rf"""[-\xac\xad{_DASHES}{_SINGLE}{_DOUBLE}{_INVISIBLE}{_SUPER}{_DOT}⁽†‡\[\]【<&\\*_`|!\s](?<![ ](?![\s\[【»]))""",
+    re.IGNORECASE,
 )
 """Where ``_SPECIAL`` can match: one class of characters, which is searched many times faster than its alternatives."""
 _PLAIN = re.compile(r"[A-Za-z0-9.,;:()?!%$/=+\"@# '-]*\Z")
 _NOT_PLAIN = re.compile(r"-(?:(?<![A-Za-z0-9]-)|(?![A-Za-z0-9]))|'(?:(?<![A-Za-z]')|(?![A-Za-z]))| (?:\Z| )|\A[ #+]")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_RAISED_MARK = re.compile(rf"(?:\[(?:{_NUMBERS}|[a-z])\]|\[\[{_NUMBERS}\]\](?:{_URL})?|[†‡*§]{{1,3}})\Z")
+_MAX_SCRIPT = 12
+"""Characters of a raised or lowered text up to which it is one sign, and no words."""
 _SUPER_DIGITS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 _SUB_DIGITS = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
 _UNIT_WORD = re.compile(
@@ -93,7 +111,9 @@ class Folded:
     text: str
     """The folded text: no white space at its ends, single spaces inside."""
     has_wraps: bool = False
-    """Whether a line-wrap hyphen was taken out, which may have been a real hyphen."""
+    """Whether a line-wrap hyphen was met, which may be a real hyphen, or markup right between two letters."""
+    has_numbers: bool = False
+    """Whether a line starts with a list's number, which a quote may leave out."""
     _folded: list[int] = field(default_factory=list, repr=False)
     _start: list[int] = field(default_factory=list, repr=False)
     _end: list[int] = field(default_factory=list, repr=False)
@@ -111,99 +131,10 @@ class Folded:
         """Return where a folded needle stands as whole tokens, at or after ``start``; -1 where it does not."""
         return find_tokens(self.text, needle, start)
 
-
-def find_tokens(text: str, needle: str, start: int = 0) -> int:
-    """Return the first place where a needle starts and ends at token boundaries, or -1.
-
-    >>> find_tokens("130 days", "30 days"), find_tokens("in 30 days", "30 days")
-    (-1, 3)
-    """
-    if not needle:
-        return -1
-    for _ in range(_MAX_TRIES):
-        at = text.find(needle, start)
-        if at < 0:
-            return -1
-        if starts_token(text, at) and ends_token(text, at + len(needle)):
-            return at
-        start = at + 1
-        while start < len(text) and not starts_token(text, start):
-            start += 1
-    return -1
-
-
-_HYPHENS = "-\u2010\u2011\u2012\u2013\u2212"
-_APOSTROPHES = "'\u2019\u02bc\uff07"
-_JOINERS = _APOSTROPHES + "_\xad\u200b\u200c\u200d\u2060\ufeff"
-_NUMBER_SIGNS = ".,/:" + _HYPHENS
-_CUTTING_PREFIX = re.compile(
-    rf"(?<!\w)(?:non|un|anti|ex|pre|post|sub|semi|quasi|pseudo|dis|mis|in|im|counter|nicht|no)[{_HYPHENS}]\Z",
-    re.IGNORECASE,
-)
-
-
-def starts_token(text: str, at: int) -> bool:  # noqa: PLR0911 - one return a rule
-    """Say whether a token starts at a place, so that a quote may start there.
-
-    Inside a token are: letters and digits side by side; the point or comma of a number; the dash of a range; a minus
-    sign and its number; a prefix that turns a word's meaning (non-refundable); the apostrophe of can't.
-    """
-    if at <= 0 or at >= len(text):
-        return True
-    left, here = text[at - 1], text[at]
-    if not is_word_char(here):
-        return (
-            not (here in "%‰" and left.isdigit()) and not _inside_number(text, at) and not _inside_contraction(text, at)
-        )
-    if is_word_char(left):
-        return is_no_space(left) or is_no_space(here) if not _same_number(left, here) else False
-    if left in _NUMBER_SIGNS and here.isdigit():
-        before = text[at - 2] if at >= 2 else " "  # noqa: PLR2004 - the character before the sign
-        if before.isdigit():
-            return False
-        return not ((left == "." or left in _HYPHENS) and not is_word_char(before) and before not in ")]\"'")
-    if left in _HYPHENS:
-        return _CUTTING_PREFIX.search(text, max(0, at - 10), at) is None
-    if left in _APOSTROPHES:
-        return at < 2 or not is_word_char(text[at - 2]) or _word_length(text, at) >= 3  # noqa: PLR2004 - 't, 're, 'll
-    return not (left == "_" and at >= 2 and is_word_char(text[at - 2]))  # noqa: PLR2004 - as above
-
-
-def ends_token(text: str, at: int) -> bool:
-    """Say whether a token ends right before a place, so that a quote may end there."""
-    if at <= 0 or at >= len(text):
-        return True
-    left, here = text[at - 1], text[at]
-    if is_word_char(left) and is_word_char(here):
-        return is_no_space(left) or is_no_space(here) if not _same_number(left, here) else False
-    if is_word_char(left):
-        if here in "%‰" and (left.isdigit() or left.isnumeric()):
-            return False
-        return not _inside_number(text, at) and not _inside_contraction(text, at)
-    if left in _NUMBER_SIGNS and here.isdigit():
-        return starts_token(text, at)
-    return True
-
-
-def _same_number(left: str, right: str) -> bool:
-    return left.isnumeric() and right.isnumeric() and not (is_no_space(left) or is_no_space(right))
-
-
-def _inside_number(text: str, at: int) -> bool:
-    """Say whether the sign at a place stands between two digits: 3.5, 1,000, 3-5, 1/2, 10:30."""
-    return text[at] in _NUMBER_SIGNS and text[at - 1].isdigit() and at + 1 < len(text) and text[at + 1].isdigit()
-
-
-def _inside_contraction(text: str, at: int) -> bool:
-    """Say whether an apostrophe or underscore at a place joins letters: can't, a_b."""
-    return text[at] in _JOINERS and is_word_char(text[at - 1]) and at + 1 < len(text) and is_word_char(text[at + 1])
-
-
-def _word_length(text: str, at: int) -> int:
-    end = at
-    while end < len(text) and end - at < 3 and is_word_char(text[end]):  # noqa: PLR2004 - nobody asks beyond three
-        end += 1
-    return end - at
+    def span_of(self, needle: str, start: int = 0, stop: int | None = None) -> Span | None:
+        """Return where a folded needle stands as whole tokens, between two places; None where it does not."""
+        at = find_tokens(self.text, needle, start, stop)
+        return Span(at, at + len(needle)) if at >= 0 else None
 
 
 @remember(CACHE_CHARS)
@@ -218,7 +149,7 @@ def fold(text: str) -> Folded:
     >>> folded.original(7, 12)
     Span(start=9, end=14)
     """
-    return _Folder(text, joins_wraps=True).run()
+    return _Folder(text).run()
 
 
 def fold_text(text: str) -> str:
@@ -235,23 +166,50 @@ def _is_plain(text: str) -> bool:
     return _PLAIN.match(text) is not None and _NOT_PLAIN.search(text) is None
 
 
+WRAP = "\x00"
+"""Stands for a line-wrap hyphen, a dash at a line's start, or markup right between two letters, in what is folded
+loosely; no other fold leaves this character."""
+
+
 @remember(CACHE_CHARS // 4)
-def fold_keeping_wraps(text: str) -> Folded:
-    r"""Return the other reading of a text with line-wrap hyphens: ``long-\nterm`` as ``long-term``."""
-    return _Folder(text, joins_wraps=False).run()
+def fold_loosely(text: str) -> Folded:
+    r"""Return the reading of a text that leaves open whether a line-wrap hyphen, or markup inside a word, parts it.
+
+    ``WRAP`` stands there.
+
+    >>> fold_loosely("long-\nterm").text
+    'long\x00term'
+    """
+    return _Folder(text, wrap=WRAP).run()
+
+
+@remember(CACHE_CHARS // 4)
+def fold_unnumbered(text: str) -> Folded:
+    r"""Return the same reading without the numbers of a list at line starts, as one without its bullets.
+
+    >>> fold_unnumbered("We pay:\n1. rent\n2. tax").text
+    'we pay: rent tax'
+    """
+    return _Folder(text, wrap=WRAP, drops_numbers=True).run()
+
+
+_LONE_DASHES = ("-", "–", "—")
+_STANDS_FOR = {"bar": " ", "dash": "-", "guillemet": '"'}
 
 
 class _Folder:
     """One pass over one text."""
 
-    def __init__(self, text: str, *, joins_wraps: bool) -> None:
+    def __init__(self, text: str, *, wrap: str = "", drops_numbers: bool = False) -> None:
         self.text = text
-        self.joins_wraps = joins_wraps
+        self.wrap = wrap
+        self.drops_numbers = drops_numbers
         self.out: list[str] = []
         self.size = 0
         self.last = " "
         self.gap_from: int | None = None
         self.has_wraps = False
+        self.has_numbers = False
         self.folded: list[int] = []
         self.start: list[int] = []
         self.end: list[int] = []
@@ -271,39 +229,67 @@ class _Folder:
             at = self.special(match)
         if at < len(text):
             self.plain(at, len(text))
-        return Folded("".join(self.out).rstrip(" "), self.has_wraps, self.folded, self.start, self.end, self.even)
+        done = "".join(self.out).rstrip(" ")
+        return Folded(done, self.has_wraps, self.has_numbers, self.folded, self.start, self.end, self.even)
 
-    def special(self, match: re.Match[str]) -> int:  # noqa: C901 - one branch a kind of special place
+    def special(self, match: re.Match[str]) -> int:  # noqa: C901, PLR0912 - one branch a kind of special place
         """Fold one special place and return where to go on."""
         start, end = match.span()
         kind = match.lastgroup or ""
         if kind == "space":
             return self.white_space(start, end)
+        if kind == "script":
+            return self.script_tag(start, end)
         if kind == "wrap":
-            self.has_wraps = True
-            joined = self.joins_wraps and not self.text[end].isupper()
-            self.put("" if joined else "-", start, end)
-        elif kind in {"ref", "url"}:
+            self.line_wrap(start, end)
+        elif kind in {"ref", "url", "mark"}:
             self.gap(start)
             if kind == "ref" and self.text[start] == " " and end < len(self.text) and is_word_char(self.text[end]):
                 self.put(" ", start, end)
         elif kind == "tag":
+            if self.text[start : start + 4].casefold() == "<wbr":
+                return end  # a place where a line may break, as a soft hyphen is one
             self.gap(start)
             if _BLOCK.match(self.text, start):
                 self.put(" ", start, end)
-        elif kind in {"bar", "dash"}:
-            self.put(" " if kind == "bar" else "-", start, end)
-        elif kind == "script":
-            self.script_tag(start, end)
+        elif kind in _STANDS_FOR:
+            self.put(_STANDS_FOR[kind], start, end)
         elif kind == "entity":
             self.entity(start, end)
         elif kind == "escape":
-            self.put(self.text[start + 1], start, end)
+            self.escape(start, end)
         elif kind == "super":
             self.superscript(self.text[start:end], start, end)
         elif kind != "invisible":
             getattr(self, kind)(start, end)
         return end
+
+    def line_wrap(self, start: int, end: int) -> None:
+        """Fold a hyphen at a line's end: between small letters it is most often no part of the word."""
+        left, right = self.neighbours(start, end)
+        if self.text[start] in "\xac\xad":
+            return
+        self.has_wraps = True
+        if not (left.isalpha() and right.isalpha()):
+            self.put("-", start, end)
+        else:
+            self.put(self.wrap or ("-" if right.isupper() else ""), start, end)
+
+    def escape(self, start: int, end: int) -> None:
+        """Fold what a backslash keeps from being Markdown."""
+        if self.text[start + 1] == "'":
+            self.quote(start, end, "'")
+        else:
+            self.sign(self.text[start + 1], start, end)
+
+    def sign(self, char: str, start: int, end: int) -> None:
+        """Fold a sign that is written otherwise as it folds where it stands as it is."""
+        if char in "*_`":
+            self.emphasis(start, end, char)
+        elif char in "[]":
+            self.bracket(start, end, char)
+        else:
+            self.put(" " if char == "|" else char, start, end)
 
     def white_space(self, start: int, end: int) -> int:
         text = self.text
@@ -322,43 +308,64 @@ class _Folder:
         if rule:
             return rule.end()
         match = _LINE_START.match(self.text, at)
-        return match.end() if match else at
+        if match and self.wrap and self.size and match.group().rstrip()[-1:] in _LONE_DASHES:
+            self.put(f"{self.wrap} ", at, match.end())  # a bullet, or a dash that a line happens to begin with
+        at = match.end() if match else at
+        if number := _LIST_NUMBER.match(self.text, at):
+            self.has_numbers = True
+            if self.drops_numbers:
+                return number.end()
+        return at
 
-    def emphasis(self, start: int, end: int) -> None:
+    def emphasis(self, start: int, end: int, sign: str = "") -> None:
         left, right = self.neighbours(start, end)
-        if (is_word_char(left) and is_word_char(right)) or (left.isspace() and right.isspace()):
-            self.put(self.text[start:end], start, end)
+        bold = end - start > 1 and self.text[start] == "*" and left.isalpha() and right.isalpha()
+        if (is_word_char(left) and is_word_char(right) and not bold) or (left.isspace() and right.isspace()):
+            self.put(sign or self.text[start:end], start, end)
         else:
             self.gap(start)
 
-    def bracket(self, start: int, end: int) -> None:
+    def bracket(self, start: int, end: int, sign: str = "") -> None:
         left, right = self.neighbours(start, end)
-        opens = self.text[end - 1] == "["
+        opens = (sign or self.text[end - 1]) == "["
         if is_word_char(left if opens else right):
-            self.put(self.text[start:end], start, end)
+            self.put(sign or self.text[start:end], start, end)
         else:
             self.gap(start)
 
-    def quote(self, start: int, end: int) -> None:
+    def quote(self, start: int, end: int, sign: str = "") -> None:
         left, right = self.neighbours(start, end)
-        char = self.text[start]
-        single = re.match(f"[{_SINGLE}]", char) is not None
+        if left == ";" and self.gap_from is None:
+            left = self.last  # an entity, most likely
+        if right == "&" and (entity := _ENTITY.match(self.text, end)):
+            right = html.unescape(entity.group())[0]
+        single = re.match(f"[{_SINGLE}]", sign or self.text[start]) is not None
         if (left.isalpha() and right.isalpha() and single) or (left.isnumeric() and single):
             self.put("'", start, end)
         else:
             self.put('"', start, end)
 
-    def script_tag(self, start: int, end: int) -> None:
-        """Fold ``<sup>2</sup>`` as ``²``, so that 10<sup>2</sup> is not 102."""
-        inner = re.sub(r"<[^<>]*>", "", self.text[start:end]).strip()
-        if self.text[start + 3] in "pP":
-            self.superscript(inner.translate(_SUPER_DIGITS), start, end)
+    def script_tag(self, start: int, end: int) -> int:
+        """Fold ``<sup>2</sup>`` as ``²``, so that 10<sup>2</sup> is not 102, and take a reference mark out.
+
+        Words that are raised fold as words; return where to go on.
+        """
+        inner = html.unescape(re.sub(r"<[^<>]*>", "", self.text[start:end])).strip()
+        if _RAISED_MARK.match(inner):
+            self.gap(start)
+            return end
+        if len(inner) > _MAX_SCRIPT or " " in inner:
+            self.gap(start)
+            return self.text.index(">", start) + 1
+        if self.text[start + 3] not in "pP":
+            self.put(inner.translate(_SUB_DIGITS).casefold(), start, end)
         else:
-            self.put(inner.translate(_SUB_DIGITS), start, end)
+            self.superscript(inner.translate(_SUPER_DIGITS), start, end)
+        return end
 
     def superscript(self, digits: str, start: int, end: int) -> None:
         """Take a superscript out where it is a reference mark: after a word that is no unit, or after a stop."""
-        if digits.strip(_SUPER):
+        if digits.strip(_SUPER + _SUPER_SIGNS):
             self.put(digits.casefold(), start, end)
             return
         if follows_as_reference(self.text, start):
@@ -378,12 +385,9 @@ class _Folder:
         elif re.fullmatch(f"[{_DASHES}]", char):
             self.put("-", start, end)
         elif re.fullmatch(f"[{_SINGLE}{_DOUBLE}]", char):
-            left, right = self.neighbours(start, end)
-            single = re.match(f"[{_SINGLE}]", char) is not None
-            inner = single and ((left.isalpha() and right.isalpha()) or left.isnumeric())
-            self.put("'" if inner else '"', start, end)
+            self.quote(start, end, char)
         else:
-            self.put(_compose(char), start, end)
+            self.sign(_compose(char), start, end)
 
     def neighbours(self, start: int, end: int) -> tuple[str, str]:
         left = self.text[start - 1] if start else " "
@@ -412,10 +416,11 @@ class _Folder:
             return
         begin, self.gap_from = self.gap_from, None
         if is_word_char(self.last) and is_word_char(first):
+            self.has_wraps = True
             self.segment(begin, start, even=False)
-            self.out.append(" ")
+            self.last = self.wrap or " "
+            self.out.append(self.last)
             self.size += 1
-            self.last = " "
 
     def segment(self, start: int, end: int, *, even: bool) -> None:
         goes_on = even and self.even and self.even[-1] and self.end[-1] == start

@@ -13,12 +13,17 @@ from importlib import resources
 
 from spancheck_pipeline.evidence.word import Span, remember
 
-_MARKER = r"(?:[ ]?(?:\[\^?[^\[\]\n]{1,24}\]|【[^【】\n]{1,60}】|<sup>[^<>\n]{1,12}</sup>|[⁰¹²³⁴-⁹]+))"
+_MARKER = (
+    r"(?:[ ]?(?:\[\^?[^\[\]\n]{1,24}\]|【[^【】\n]{1,60}】|"
+    r"<sup(?:[ ][^<>]{0,200})?>(?:<a[ ][^<>]{0,200}>)?[^<>\n]{1,12}(?:</a>)?</sup>|[⁰¹²³⁴-⁹]+))"
+)
 _CLOSING = "\"'”’»)\\]」』*_"
+_CLOSING_BEFORE_SPACE = r"(?:[“‘«](?=\s|\Z)|[ \u00a0\u202f]»)?"
+"""„…“ and »…« close with what opens elsewhere, and « … » after a space."""
 _END = re.compile(
     rf"""
       (?P<wide>[。！？｡︒؟۔।॥]+[{_CLOSING}」』”’]*{_MARKER}{{0,8}})
-    | (?P<stop>(?<![.!?…])[.!?…]++[{_CLOSING}]{{0,4}}{_MARKER}{{0,8}})
+    | (?P<stop>(?<![.!?…])[.!?…]++[{_CLOSING}]{{0,4}}{_CLOSING_BEFORE_SPACE}{_MARKER}{{0,8}})
       (?=\s|\Z|[\u3400-\u9fff]
       |(?<=[\])¹²³])[A-Z])
     | (?P<line>(?<![ \t])[ \t]*+(?:\r\n|[\n\r\u2028\u2029])[ \t]*)
@@ -34,7 +39,16 @@ _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•·‣◦▪●○–—]|\(?(?:\d{1,3}
 _LIST_NUMBER = re.compile(r"(?:\A|[\n\r])[ \t]*\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\Z")
 _INITIALS = re.compile(r"[A-Z](?:\.[A-Z]){1,3}\Z")
 _OPENING = "([\"'“‘"
-_CONTINUES = re.compile(r"\s*[\"'“‘(\[]*[a-zà-öø-ÿа-яα-ω]")
+_CONTINUES = re.compile(r"\s*[\"'“‘(\[]*[a-zà-öø-ÿа-яα-ω](?![A-Z])")  # but iPad and eBay begin a sentence
+_GOES_ON = re.compile("[ぁ-ん]")
+"""A Japanese sentence goes on after what it quotes: 「…。」と."""
+_NUMBER = re.compile(r"(?<!\w)(?:\d{1,2})\Z")
+_DATE_GOES_ON = re.compile(
+    r"\s*(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)(?:uar|ner|ruar|z|il|i|ust|t|tember|ober|ember)?\b"
+    r"|\s?\d{1,2}\.\s?(?:\d{2,4}|[A-ZÄ])"
+)
+_ORDINAL = re.compile(r"(?<!\w)(?:der|die|das|dem|den|des|im|(?<!I )am|vom|zum|zur|beim)\s+\d{1,3}\Z", re.IGNORECASE)
+_SPACED = re.compile(r"\s?[A-Za-zÄÖÜäöü]\.")
 _NEXT_NUMBER = re.compile(r"\s*\d")
 _TAKES_NUMBER = frozenset(_LISTS["before_number"].split())
 _TERMINATED = re.compile(rf"[.!?…:;。！？؟۔।]+[{_CLOSING}]{{0,4}}{_MARKER}{{0,8}}\Z")
@@ -66,7 +80,10 @@ def sentences(text: str) -> tuple[Span, ...]:
         if match.lastgroup == "line":
             if _line_ends_sentence(text, start, match):
                 start = _close(text, spans, start, match.start(), match.end())
-        elif match.lastgroup == "wide" or _stop_ends_sentence(text, start, match):
+        elif match.lastgroup == "wide":
+            if not (text[match.end() - 1] in "」』" and _GOES_ON.match(text, match.end())):
+                start = _close(text, spans, start, match.end(), match.end())
+        elif _stop_ends_sentence(text, start, match):
             start = _close(text, spans, start, match.end(), match.end())
     _close(text, spans, start, len(text), len(text))
     return tuple(spans)
@@ -127,6 +144,8 @@ def _stop_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:  #
     stop = match.start()
     after = text[match.end() : match.end() + 8]
     if text[stop] == "." and text[stop : stop + 2] != "..":
+        if text[stop - 1 : stop].isdigit() and _number_goes_on(text, start, match):
+            return False
         if _LIST_NUMBER.search(text[max(start, stop - 12) - (1 if stop - 12 > start else 0) : stop]):
             return False
         word = _last_word(text[max(start, stop - 20) : stop])
@@ -135,8 +154,8 @@ def _stop_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:  #
             return False
         if lower in _TAKES_NUMBER and _NEXT_NUMBER.match(after):
             return False
-        if len(word) == 1 and word.isupper() and word != "I":
-            return False  # an initial
+        if len(word) == 1 and word.isalpha() and ((word.isupper() and word != "I") or _SPACED.match(after)):
+            return False  # an initial, or an abbreviation in pieces: z. B.
         if _CONTINUES.match(after):
             return False
         if lower in _EITHER or _INITIALS.match(word):
@@ -144,6 +163,21 @@ def _stop_ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:  #
     elif _CONTINUES.match(after) and (text[stop] in "….") | (text[match.end() - 1] in "\"'”’»)"):
         return False
     return True
+
+
+def _number_goes_on(text: str, start: int, match: re.Match[str]) -> bool:
+    """Say whether a number with a stop is an ordinal or part of a date: der 2. Weltkrieg, am 3. März, 5. 4. 2026."""
+    stop = match.start()
+    before = text[max(start, stop - 12) : stop]
+    if not _NUMBER.search(before) or match.end() != stop + 1:
+        return False
+    after = text[match.end() : match.end() + 12]
+    if _DATE_GOES_ON.match(after) or (_ORDINAL.search(before) and _CAPITAL.match(after)):
+        return True
+    return bool(re.search(r"\d\.\s?\d{1,2}\Z", before) and re.match(r"\s?\d{4}\b", after))
+
+
+_CAPITAL = re.compile(r"\s[A-ZÄÖÜ][a-zäöüß]")
 
 
 def _last_word(text: str) -> str:

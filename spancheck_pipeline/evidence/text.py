@@ -6,7 +6,7 @@ away, with the way back to the original) in ``folding.py``; markers such as ``[2
 
 from __future__ import annotations
 
-from spancheck_pipeline.evidence.folding import Folded, fold, fold_keeping_wraps, fold_text
+from spancheck_pipeline.evidence.folding import Folded, fold, fold_loosely, fold_text, fold_unnumbered
 from spancheck_pipeline.evidence.sentence import sentences
 from spancheck_pipeline.evidence.word import (
     PerWord,
@@ -24,6 +24,7 @@ from spancheck_pipeline.evidence.word import (
 )
 
 __all__ = [
-    "Folded", "PerWord", "Span", "Word", "count_words", "each_word", "first_word", "fold", "fold_keeping_wraps",
-    "fold_text", "is_no_space", "is_word_char", "remember", "sentences", "word_starts", "word_texts", "words",
+    "Folded", "PerWord", "Span", "Word", "count_words", "each_word", "first_word", "fold", "fold_loosely",
+    "fold_text", "fold_unnumbered", "is_no_space", "is_word_char", "remember", "sentences", "word_starts",
+    "word_texts", "words",
 ]  # fmt: skip

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from spancheck_pipeline.evidence.citation import Citation, source_name
 from spancheck_pipeline.evidence.packet import evidence_around
 from spancheck_pipeline.evidence.run import Context
-from spancheck_pipeline.evidence.text import fold
-from spancheck_pipeline.grading.provenance import Match, Provenance, Quote, cut_warnings, locate, nearest
+from spancheck_pipeline.evidence.text import Span
+from spancheck_pipeline.grading.cuts import cut_warnings
+from spancheck_pipeline.grading.provenance import Match, Provenance, Quote, locate, match_at, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,9 @@ def place_of(  # noqa: PLR0911 - one return a rung
     if named and not any(passage.text for passage in named):
         return Place(Provenance.NO_EVIDENCE_TEXT, "The source that it names came without text.", named[0])
     if source is None:
-        return _place_anywhere(quote, passages)
+        return _told(citation, _place_anywhere(quote, passages))
     if found := _best_of(quote, named):
-        return found
+        return _told(citation, found)
     others = [passage for passage in passages if passage not in named]
     elsewhere = _best_of(quote, others)
     if elsewhere and elsewhere.grade.is_found:
@@ -105,7 +106,7 @@ def warnings_of(citation: Citation, place: Place) -> tuple[str, ...]:
         return tuple(warnings)
     if place.grade in {Provenance.EXACT, Provenance.TYPOGRAPHIC, Provenance.ELIDED}:
         warnings += cut_warnings(passage.text, match.span)
-    if "offset_mismatch" not in warnings and _offsets_disagree(citation, passage.text):
+    if "offset_mismatch" not in warnings and _offsets_disagree(citation, passage.text, match.span):
         warnings.append("offset_mismatch")
     return tuple(warnings)
 
@@ -198,7 +199,23 @@ def _name(place: Place) -> str:
     return place.passage.called if place.passage else "no passage"
 
 
-def _offsets_disagree(citation: Citation, text: str) -> bool:
-    if citation.source_start is None or citation.source_end is None or not citation.quote:
+def _told(citation: Citation, place: Place) -> Place:
+    """Return a place where the producer's offsets say, if the quote stands there as well: it may stand there twice."""
+    start, end = citation.source_start, citation.source_end
+    match, passage = place.match, place.passage
+    if start is None or end is None or match is None or passage is None or place.grade not in _WHOLE:
+        return place
+    text = passage.text or ""
+    told = match_at(Quote.of(citation.quote or ""), text, Span(start, end))
+    return replace(place, match=told) if told and told.grade is place.grade else place
+
+
+_WHOLE = (Provenance.EXACT, Provenance.TYPOGRAPHIC)
+
+
+def _offsets_disagree(citation: Citation, text: str, found: Span) -> bool:
+    """Say whether the producer's offsets hold other words than the quote, apart from marks and a stop around it."""
+    start, end = citation.source_start, citation.source_end
+    if start is None or end is None or not citation.quote or (start, end) == found:
         return False
-    return fold(text[citation.source_start : citation.source_end]).text != fold(citation.quote).text
+    return Quote.of(text[start:end]).bare != Quote.of(citation.quote).bare

@@ -7,28 +7,28 @@ the claim is carried, is said in ``graders/citation_accuracy.py``. Folding lives
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
 
-import re2
-
-from spancheck_pipeline.evidence.folding import ends_token, find_tokens, starts_token
+from spancheck_pipeline.evidence.boundary import ends_token, find_tokens, starts_token
+from spancheck_pipeline.evidence.folding import CACHE_CHARS
 from spancheck_pipeline.evidence.text import (
     Folded,
     Span,
     count_words,
     fold,
-    fold_keeping_wraps,
+    fold_loosely,
     fold_text,
+    fold_unnumbered,
     is_no_space,
     remember,
-    sentences,
     words,
 )
+from spancheck_pipeline.grading.cuts import hidden_in
+from spancheck_pipeline.grading.loose import Loose
 from spancheck_pipeline.grading.nearness import nearest_window
 
 
@@ -74,42 +74,11 @@ _MAX_STARTS = 64
 """Places of a first fragment that are tried."""
 _MAX_FRAGMENTS = 200
 
-_ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.{3}|\. \. \.)\s*\]|\(\s*(?:…|\.{3})\s*\)|…|\.{3,}|\. \. \.)\s*")
-_DOTS = ("…", "...", ". .")
+_DOTS_IN_A_ROW = r"(?:[…⋯]|&hellip;|&\#8230;|\.[ \u00a0]?\.[ \u00a0]?\.+)"
+_ELLIPSIS = re.compile(rf"\s*(?:\[\s*{_DOTS_IN_A_ROW}\s*\]|\(\s*{_DOTS_IN_A_ROW}\s*\)|{_DOTS_IN_A_ROW})\s*")
+_DOTS = ("…", "...", ". .", "⋯", "&hellip;", "&#8230;", ".\u00a0.")
 _EDGE_STOPS = " \t\n\r.,;:"
 _QUOTATION_MARKS = " \"'“”„‘’«»「」『』"
-
-HIDES = re.compile(
-    r"(?<!\w)(?:not|never|no|nor|neither|none|nobody|nothing|nowhere|without|cannot|unless|except|excepting|excluding|"
-    r"excludes?|only|provided|barring|hardly|scarcely|rarely|seldom|fails?|failed|refuses?|refused|lacks?|unlikely|"
-    r"impossible|prohibited|forbidden|subject to|other than|save for|as long as|if|denie[sd]|deny|false|untrue|\w+n't|"
-    r"nicht|kein\w*|nie|niemals|ohne|außer|sofern|nur|weder|ne|n'\w+|pas|jamais|sans|sauf|aucune?|ni|nunca|jamás|sin|"
-    r"salvo|excepto|"
-    r"ningun\w*|ningún|não|nem|sem|exceto|mai|senza|tranne|nessun\w*|niet|geen|nooit|zonder|behalve|tenzij|"
-    r"не|нет|ни|никогда|без|кроме|если)(?!\w)"
-    r"|[不没無无非未]|ない|ません|除非|除了|ไม่"
-)
-"""Words that an ellipsis must not swallow."""
-
-_QUALIFIES = re.compile(
-    r"(?<!\w)(?:except|excepting|excluding|unless|only if|only when|only where|only after|provided|"
-    r"providing that|but not|but only|but never|but no|other than|save for|save that|subject to|as long as|so long as|"
-    r"on condition|"
-    r"on the condition|with the exception|in no event|not including|barring|apart from|"
-    r"notwithstanding|however,? not|though not|although not|if|"
-    r"es sei denn|außer|sofern|ausgenommen|mit ausnahme|nur wenn|vorbehaltlich|sauf|excepté|à moins|à condition|hormis|"
-    r"a menos|salvo|excepto|siempre que|a condición|exceto|desde que|a meno che|tranne|purché|tenzij|behalve|mits|"
-    r"кроме|за исключением|если|при условии)(?!\w)"
-    r"|除非|除了|但不|但是不|ただし|を除"
-)
-"""What may follow a quote in its sentence and change what it says."""
-_MAY_QUALIFY = re2.compile(_QUALIFIES.pattern.replace(r"(?<!\w)", "").replace(r"(?!\w)", ""))
-"""The same without its edges, which RE2 looks for many times faster: after most quotes there is no such word."""
-
-_NEGATED_BEFORE = re.compile(
-    r"(?<!\w)(?:not|never|no|nor|neither|without|cannot|unless|except|hardly|\w+n't|not the case that|not true that|"
-    r"false that|untrue that|denie[sd] that|nicht|kein\w*|ne|pas|no|nunca|не)(?:,)?\s+\Z"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,12 +121,32 @@ class Quote:
         return _bare(self.folded)
 
     @cached_property
-    def fragments(self) -> tuple[str, ...]:
-        """Folded fragments around its ellipses; empty where it has none."""
+    def _parts(self) -> tuple[str, ...]:
+        """What stands around its ellipses; empty where it has none."""
         if not any(dots in self.raw for dots in _DOTS) or not _ELLIPSIS.search(self.raw):
             return ()
-        parts = [part for part in _ELLIPSIS.split(self.raw) if part.strip()]
-        return tuple(_bare(fold_text(part)) for part in parts[: _MAX_FRAGMENTS + 1])
+        parts = (part.lstrip(_EDGE_STOPS) for part in _ELLIPSIS.split(self.raw))
+        return tuple(part for part in parts if part)[: _MAX_FRAGMENTS + 1]
+
+    @cached_property
+    def fragments(self) -> tuple[str, ...]:
+        """Folded fragments around its ellipses; empty where it has none."""
+        return tuple(_bare(fold_text(part)) for part in self._parts)
+
+    @cached_property
+    def needles(self) -> tuple[str, ...]:
+        """What is looked for in a folded passage: the folded quote, and what is bare of quotation marks and stop."""
+        return tuple(dict.fromkeys((self.folded, self.bare)))
+
+    @cached_property
+    def loosely(self) -> Quote:
+        """The same quote for loose readings."""
+        return _Loosely(self.raw, fold_loosely(self.raw).text, self.n_words)
+
+    @cached_property
+    def has_wraps(self) -> bool:
+        """Whether a hyphen of the quote stands, or may have stood, at a line's end."""
+        return _may_wrap(self.folded) or ("\n" in self.raw and fold(self.raw).has_wraps)
 
     @classmethod
     def of(cls, text: str) -> Quote:
@@ -167,6 +156,12 @@ class Quote:
     def is_too_short(self, min_words: int) -> bool:
         """Say whether the quote has fewer words than prove anything."""
         return self.n_words < min_words
+
+
+class _Loosely(Quote):
+    @cached_property
+    def fragments(self) -> tuple[str, ...]:
+        return tuple(_bare(fold_loosely(part).text) for part in self._parts)
 
 
 @remember(1_000_000)
@@ -184,7 +179,7 @@ def _bare(folded: str) -> str:
     return text or folded
 
 
-def locate(quote: Quote, passage: str) -> Match | None:
+def locate(quote: Quote, passage: str) -> Match | None:  # noqa: PLR0911 - one return a rung
     """Return how a quote is found in a passage (exact, typographic, elided), or hidden by its ellipsis; else None."""
     if once := _once(quote.raw, passage):
         return Match(grade=Provenance.EXACT, span=once, similarity=1.0)
@@ -192,11 +187,62 @@ def locate(quote: Quote, passage: str) -> Match | None:
     span = _folded(quote, folded)
     if exact := _exactly(quote, passage, span):
         return Match(grade=Provenance.EXACT, span=exact, similarity=1.0)
-    if span is None and folded.has_wraps:
-        span = _folded(quote, fold_keeping_wraps(passage))
     if span is not None:
         return Match(grade=Provenance.TYPOGRAPHIC, span=span, similarity=1.0)
-    return _elided(quote, folded) if quote.fragments else None
+    hiding = _elided(quote, folded) if quote.fragments else None
+    if hiding and hiding.grade is Provenance.ELIDED:
+        return hiding
+    for reading in _loose_readings(quote, folded, passage):
+        if span := _folded(quote.loosely, reading):
+            return Match(grade=Provenance.TYPOGRAPHIC, span=span, similarity=1.0)
+        match = _elided(quote.loosely, reading) if quote.fragments else None
+        if match and match.grade is Provenance.ELIDED:
+            return match
+        hiding = hiding or match
+    return hiding
+
+
+def match_at(quote: Quote, passage: str, span: Span) -> Match | None:
+    """Return how a quote stands as a whole at one place of a passage, or None where it does not."""
+    start, end = span
+    if not (0 <= start < end <= len(passage) and starts_token(passage, start) and ends_token(passage, end)):
+        return None
+    there = passage[start:end]
+    if there == quote.raw:
+        return Match(grade=Provenance.EXACT, span=span, similarity=1.0)
+    if len(there) <= 2 * len(quote.raw) + 200 and Quote.of(there).bare == quote.bare:
+        return Match(grade=Provenance.TYPOGRAPHIC, span=span, similarity=1.0)
+    return None
+
+
+def _loose_readings(quote: Quote, folded: Folded, passage: str) -> list[Loose]:
+    """Return the readings of a passage in which a line's end, or a list's number at its start, is no difference."""
+    readings: list[Loose] = []
+    if folded.has_wraps or quote.has_wraps or " - " in quote.folded or _may_wrap(folded.text):
+        readings.append(_loosely(passage))
+    if folded.has_numbers:
+        readings.append(_unnumbered(passage))
+    return readings
+
+
+def _may_wrap(folded: str) -> bool:
+    """Say whether a hyphen may have stood at a line's end that is a blank by now: *termi- nation*."""
+    at = folded.find("- ", 1)
+    while at >= 0:
+        if folded[at - 1].isalpha() and folded[at + 2 : at + 3].isalpha():
+            return True
+        at = folded.find("- ", at + 1)
+    return False
+
+
+@remember(CACHE_CHARS // 4)
+def _loosely(passage: str) -> Loose:
+    return Loose.of(fold_loosely(passage))
+
+
+@remember(CACHE_CHARS // 4)
+def _unnumbered(passage: str) -> Loose:
+    return Loose.of(fold_unnumbered(passage))
 
 
 def _once(needle: str, passage: str) -> Span | None:
@@ -210,42 +256,39 @@ def _once(needle: str, passage: str) -> Span | None:
 
 def _exactly(quote: Quote, passage: str, span: Span | None) -> Span | None:
     """Return where the same characters stand; first where the folded quote was found, which is most often the place."""
-    for needle in dict.fromkeys((quote.raw, quote.raw.rstrip(_EDGE_STOPS))):
-        if span is not None and passage[span.start : span.start + len(needle)] == needle:
-            return Span(span.start, span.start + len(needle))
-        at = find_tokens(passage, needle)
-        if at >= 0:
-            return Span(at, at + len(needle))
+    size = len(quote.raw)
+    if span is not None and passage[span.start : span.start + size] == quote.raw:
+        return Span(span.start, span.start + size)
+    at = find_tokens(passage, quote.raw)
+    return Span(at, at + size) if at >= 0 else None
+
+
+def _folded(quote: Quote, reading: Folded | Loose) -> Span | None:
+    for needle in quote.needles:
+        if span := reading.span_of(needle):
+            return reading.original(*span)
     return None
 
 
-def _folded(quote: Quote, folded: Folded) -> Span | None:
-    for needle in dict.fromkeys((quote.folded, quote.bare)):
-        at = folded.find(needle)
-        if at >= 0:
-            return folded.original(at, at + len(needle))
-    return None
-
-
-def _elided(quote: Quote, folded: Folded) -> Match | None:
+def _elided(quote: Quote, reading: Folded | Loose) -> Match | None:
     """Return the chain of fragments that hides nothing; else the first that hides; None where there is no chain."""
     fragments = quote.fragments
     if len(fragments) > _MAX_FRAGMENTS or any(_too_small(fragment) for fragment in fragments):
         return None
     hiding: Match | None = None
-    at = folded.find(fragments[0])
+    first = reading.span_of(fragments[0])
     for _ in range(_MAX_STARTS):
-        if at < 0:
+        if first is None:
             break
-        chain = _chain(fragments, folded, at)
+        chain = _chain(fragments, reading, first)
         if chain is not None:
-            span = folded.original(chain[0].start, chain[-1].end)
-            gaps = (folded.text[left.end : right.start] for left, right in pairwise(chain))
-            hidden = next((found.group() for gap in gaps if (found := HIDES.search(gap))), "")
+            span = reading.original(chain[0].start, chain[-1].end)
+            gaps = (reading.text[left.end : right.start] for left, right in pairwise(chain))
+            hidden = next((word for gap in gaps if (word := hidden_in(gap))), "")
             if not hidden:
                 return Match(grade=Provenance.ELIDED, span=span)
             hiding = hiding or Match(grade=Provenance.ELLIPSIS_HIDES, span=span, hidden=hidden)
-        at = folded.find(fragments[0], at + 1)
+        first = reading.span_of(fragments[0], first.start + 1)
     return hiding
 
 
@@ -254,19 +297,15 @@ def _too_small(fragment: str) -> bool:
     return len(found) < 2 and sum(is_no_space(char) for char in fragment[:2]) < 2  # noqa: PLR2004 - two words each
 
 
-def _chain(fragments: Sequence[str], folded: Folded, at: int) -> list[Span] | None:
-    chain = [Span(at, at + len(fragments[0]))]
+def _chain(fragments: Sequence[str], reading: Folded | Loose, first: Span) -> list[Span] | None:
+    """Return where each fragment follows the one before it, near enough; None where one does not."""
+    chain = [first]
     for fragment in fragments[1:]:
         end = chain[-1].end
-        window = folded.text[end : end + _MAX_GAP + len(fragment)]
-        start = window.find(fragment)
-        while start >= 0 and not (
-            starts_token(folded.text, end + start) and ends_token(folded.text, end + start + len(fragment))
-        ):
-            start = window.find(fragment, start + 1)
-        if start < 0:
+        found = reading.span_of(fragment, end, end + _MAX_GAP + len(fragment))
+        if found is None:
             return None
-        chain.append(Span(end + start, end + start + len(fragment)))
+        chain.append(found)
     return chain
 
 
@@ -327,26 +366,3 @@ def _empty_at(folded: Folded, there: list[tuple[str, int, int]], index: int) -> 
     else:
         at = folded.original(there[-1][1], there[-1][2]).end
     return Span(at, at)
-
-
-def cut_warnings(passage: str, span: Span) -> tuple[str, ...]:
-    """Return what the source sentence says around a quote that the quote leaves out.
-
-    ``cut_before_qualifier``: the rest of the sentence holds except, unless, only if … ``cut_after_negation``: the word
-    right before the quote is a negation.
-    """
-    spans = sentences(passage)
-    sentence_end, sentence_start = len(passage), 0
-    first, last = bisect_left(spans, (span.start + 1,)) - 1, bisect_left(spans, (span.end,)) - 1
-    if first >= 0 and span.start < spans[first].end:
-        sentence_start = spans[first].start
-    if last >= 0 and span.end <= spans[last].end:
-        sentence_end = spans[last].end
-    warnings: list[str] = []
-    after = passage[span.end : sentence_end].casefold().replace("’", "'")
-    if after and _MAY_QUALIFY.search(after.encode("utf-8", "replace")) and _QUALIFIES.search(after):
-        warnings.append("cut_before_qualifier")
-    before = passage[max(sentence_start, span.start - 40) : span.start]
-    if before and _NEGATED_BEFORE.search(before.casefold().replace("’", "'")):
-        warnings.append("cut_after_negation")
-    return tuple(warnings)

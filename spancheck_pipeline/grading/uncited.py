@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from spancheck_pipeline.evidence.citation import Citation, Marker, resolve_marker, source_name
+from spancheck_pipeline.evidence.citation import Citation, Marker, names_of, resolve_marker, source_name
 from spancheck_pipeline.evidence.claim import claim_spans, marked_claims
 from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.evidence.text import Span
@@ -24,7 +24,7 @@ def citations_of_markers(output: Output) -> tuple[Citation, ...]:
     A marker such as ``[7]`` counts where it can be told from other brackets: at least one marker of the answer names a
     retrieved passage, or no passage was recorded at all. An id that names none stays as written, and dangles.
     """
-    known = [source_name(context, index) for index, context in enumerate(output.contexts)]
+    known = names_of(output.contexts)
     pairs: list[tuple[str | None, str, Span, Marker]] = [
         (resolve_marker(name, output.contexts), name, marked.claim, marker)
         for marked in marked_claims(output.answer, known)

@@ -31,6 +31,9 @@ def test_markers_are_read_with_their_places():
         ("due.¹²", ("12",)),
         ("due<sup>3</sup>.", ("3",)),
         ("due [Source: Lease A].", ("Lease A",)),
+        ("due [Sources: Lease A, part 2; Annex].", ("Lease A, part 2", "Annex")),
+        ("due [Sources: 1, doc2].", ("1", "doc2")),
+        ('due.<sup id="r"><a href="#n">3</a></sup>', ("3",)),
         ('<cite id="s1">due</cite>', ("s1",)),
         ("due【《本草》第1卷】", ("《本草》第1卷",)),
     ],
@@ -43,7 +46,7 @@ def test_each_form_of_marker(text, found):
     "text",
     [
         "it fell in [2019]", "use x[1] here", "`a [1]`", "```\na [1]\n```", "[1]: https://x.org", "[^1]: a note",
-        "[1](https://x.org)", "10² m²", "5 km² of land", "10<sup>2</sup>", "[1-900]",
+        "[1](https://x.org)", "[1](https://x.org/a_(b))", "10² m²", "5 km² of land", "10<sup>2</sup>", "[1-900]",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_marker_is_none(text):

@@ -1,13 +1,21 @@
 """How one quote stands in one passage, and the nearest window where it does not."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from spancheck_pipeline.evidence.text import fold
+from spancheck_pipeline.evidence.text import Span, fold
 from spancheck_pipeline.grading.nearness import nearest_window
-from spancheck_pipeline.grading.provenance import Provenance, Quote, locate, nearest
+from spancheck_pipeline.grading.provenance import Provenance, Quote, locate, match_at, nearest
+from spancheck_pipeline.grading.verified import verify_citation
+
+CASES = [
+    json.loads(line) for line in (Path(__file__).parent / "provenance_cases.jsonl").read_text("utf-8").splitlines()
+]
 
 PIECES = st.sampled_from(
     ["rent ", "is ", "due ", "30 ", "days ", "not ", "<b>", "</b>", "*", "[1]", "&amp;", "\n- ", "’", "“", "–", "1.5",
@@ -73,3 +81,38 @@ def test_what_differs_is_told_with_its_place():
     [difference] = match.differences
     assert (difference.quoted, difference.source) == ("60", "45")
     assert passage[difference.start : difference.end] == "45"
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{index}-{case['kind']}" for index, case in enumerate(CASES)])
+def test_each_kind_of_quote_gets_its_grade_its_place_and_its_warnings(case):
+    citation = {"quote": case["quote"], "source_id": case.get("source_id"), "claim": "The rent is due."}
+    found = verify_citation(citation, case["contexts"])
+    assert found.provenance.value == case["grade"]
+    assert found.warnings == tuple(case.get("warnings", found.warnings))
+    if "slice" in case:
+        [text] = [text for text in case["contexts"] if isinstance(text, str)]
+        assert text[found.source_start : found.source_end] == case["slice"]
+
+
+def test_a_quote_that_stands_twice_is_placed_where_the_producer_says():
+    passage = "The rent is due now. The rent is due now, unless waived."
+    told = verify_citation({"quote": "The RENT is due now", "source_start": 21, "source_end": 40}, [passage])
+    assert (told.source_start, told.source_end, told.warnings) == (21, 40, ("cut_before_qualifier",))
+    wrong = verify_citation({"quote": "The RENT is due now", "source_start": 22, "source_end": 41}, [passage])
+    assert (wrong.source_start, wrong.source_end, wrong.warnings) == (0, 19, ("offset_mismatch",))
+
+
+def test_offsets_over_an_honest_ellipsis_agree_with_it():
+    passage = "The rent is due now, in full."
+    covering = verify_citation({"quote": "The rent … in full", "source_start": 0, "source_end": 28}, [passage])
+    assert (covering.provenance, covering.warnings) == (Provenance.ELIDED, ())
+    less = verify_citation({"quote": "The rent … in full", "source_start": 0, "source_end": 12}, [passage])
+    assert less.warnings == ("offset_mismatch",)
+
+
+@given(st.text("ab c-1.", min_size=1, max_size=30), st.integers(-3, 33), st.integers(-3, 33))
+def test_what_stands_at_one_place_stands_in_the_passage(passage, start, end):
+    quote = Quote.of("ab c")
+    match = match_at(quote, passage, Span(start, end))
+    if match is not None:
+        assert locate(quote, passage) is not None

@@ -304,3 +304,16 @@ def test_repeated_grading_is_identical():
         first = verify_citation({"quote": text[:40]}, [text], text)
         assert first == verify_citation({"quote": text[:40]}, [json.loads(json.dumps(text))], text)
         assert isinstance(Output(answer=text), Output)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Invoices are payable within 45 days of receipt [2].\n\nReferences:\n[1] The lease of 2020\n[2] Terms of bills",
+        "Invoices are payable within 45 days of receipt [bills].\n\nSources: the terms of bills, 2020",
+        "As [2] says, invoices are payable within 45 days of receipt. [2] adds that late payments incur a fee of 1.5%.",
+        "| What | When |\n|---|---|\n| Invoices are payable | within 45 days of receipt [2] |",
+    ],
+)
+def test_lists_of_sources_and_headings_of_tables_are_no_claims_and_markers_may_speak(answer):
+    assert score(answer).outcome is Outcome.PASS
