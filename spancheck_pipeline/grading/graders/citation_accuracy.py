@@ -31,7 +31,7 @@ class CitationAccuracy(JudgedGrader):
     """Share of an answer's citations that are really there and carry their claims; passes at ``pass_threshold``."""
 
     measurement: ClassVar[str] = "citation_accuracy"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     name: str = "citation_accuracy"
     support_threshold: float = DEFAULT_THRESHOLD

@@ -16,6 +16,8 @@ from spancheck_pipeline.evidence.packet import sentence_packet, without_list_mar
 from spancheck_pipeline.evidence.text import Span
 from spancheck_pipeline.grading.abstention import abstention_of, check_patterns, detect_abstention
 from spancheck_pipeline.grading.asking import Asking, JudgedGrader, needs
+from spancheck_pipeline.grading.courtesy import is_courtesy
+from spancheck_pipeline.grading.envelope import unwrapped
 from spancheck_pipeline.grading.grader import Evidence
 from spancheck_pipeline.grading.grounding import Grounding, ground
 from spancheck_pipeline.grading.judge import Judge, Opinion, open_code
@@ -46,7 +48,7 @@ class Groundedness(JudgedGrader):
     """Pass when at least ``threshold`` of what the answer asserts stands in its passages."""
 
     measurement: ClassVar[str] = "groundedness"
-    version: ClassVar[str] = "3"
+    version: ClassVar[str] = "4"
 
     name: str = "groundedness"
     threshold: float = 0.6
@@ -82,15 +84,16 @@ class Groundedness(JudgedGrader):
             return Score.not_applicable(told.kind, f"The answer is {told.kind}, so it asserts nothing.")
         passages = [(source_name(context, i), context) for i, context in enumerate(output.contexts)]
         passages = [(name, context) for name, context in passages if (context.text or "").strip()]
-        claims = claim_spans(output.answer)
-        spans = self._asserting(output.answer, claims[:MOST_SENTENCES], hedges=told.kind in {"hedged", "partial"})
+        answer = unwrapped(output.answer)
+        claims = claim_spans(answer)
+        spans = self._asserting(answer, claims[:MOST_SENTENCES], hedges=told.kind in {"hedged", "partial"})
         if not spans:
             return Score.not_applicable("nothing_asserted", "The answer asserts nothing that passages could carry.")
         if not passages:
             reason = "The output has no passages with text; let the target return them, or the export hold them."
             return Score.unmeasured("no_contexts", reason)
         texts = [context.text or "" for _, context in passages]
-        found = tuple(self._sentences(output.answer, spans, texts, asking))
+        found = tuple(self._sentences(answer, spans, texts, asking))
         if not found:
             return Score.not_applicable("nothing_asserted", "The answer asserts nothing that passages could carry.")
         names = [name for name, _ in passages]
@@ -122,7 +125,8 @@ class Groundedness(JudgedGrader):
         return Score.judged(passed, value, reason=reason, reason_code=code, findings=findings)
 
     def _asserting(self, answer: str, spans: tuple[Span, ...], *, hedges: bool) -> tuple[Span, ...]:
-        """Return the sentences that assert; the declining part of a hedge is none."""
+        """Return the sentences that assert; a courtesy is none, nor is the declining part of a hedge."""
+        spans = tuple(span for span in spans if not is_courtesy(answer[span.start : span.end]))
         if not hedges:
             return spans
         declines = {"abstained", "refused"}

@@ -88,14 +88,20 @@ def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
     n_facts = len(asked.quantities) + len(asked.dates)
     told = n_facts - len(numbers) - len(dates)
     share = ((coverage.one + 2 * coverage.window) / 3 + told) / (len(asked.stems) + n_facts)
+    turns: list[checks.Objection] = []
+    n_otherwise = 0
+    if checks.may_flip(asked, coverage.one):
+        turns, n_otherwise = checks.told_otherwise(asked, passages[coverage.best])
     objections = [
         *checks.number_objections(asked, numbers, passages),
         *checks.code_objections(asked, passages),
+        *checks.letter_objections(asked, passages),
         *checks.date_objections(asked, dates, passages),
-        *checks.flip_objections(asked, passages[coverage.best]),
+        *turns,
         *checks.name_objections(asked, names, passages[coverage.best]),
     ]
     is_decided = any(objection.is_decisive for objection in objections)
+    share = min(1.0, share + n_otherwise / (len(asked.stems) + n_facts))
     if (is_decided or share < 1) and (stands := _stands_whole(asked, passages_read)):
         if stands.is_whole:
             return Support(supported=True, value=1.0, best=stands.passage)

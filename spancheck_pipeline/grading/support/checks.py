@@ -6,16 +6,18 @@ How much of the claim the evidence holds is said in ``coverage.py``; what the tw
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from spancheck_pipeline.grading.support.content import stem
+from spancheck_pipeline.grading.support.content import STOP_WORDS, in_words, stem
 from spancheck_pipeline.grading.support.dates import Dated, agree
-from spancheck_pipeline.grading.support.flips import MOST_SENTENCES, flips
+from spancheck_pipeline.grading.support.flips import LEAST_SAME, MOST_SENTENCES, turned
 from spancheck_pipeline.grading.support.names import TITLES, label_words, leading, missing, names, stands_for
 from spancheck_pipeline.grading.support.numbers import Quantity
 from spancheck_pipeline.grading.support.reading import (
     Asked,
+    Sentence,
     dates_in,
     initials_in,
     number_index,
@@ -42,7 +44,14 @@ def untold_numbers(asked: Asked, passages: Sequence[str]) -> tuple[Quantity, ...
     if not asked.quantities:
         return ()
     told = [number_index(passage) for passage in passages]
-    return tuple(claimed for claimed in asked.quantities if not any(index.has(claimed) for index in told))
+    untold = tuple(claimed for claimed in asked.quantities if not any(index.has(claimed) for index in told))
+    return tuple(claimed for claimed in untold if not _is_told_in_words(claimed, passages)) if untold else ()
+
+
+def _is_told_in_words(claimed: Quantity, passages: Sequence[str]) -> bool:
+    """Say whether an ordinal in digits stands in the evidence as a word: 19th, nineteenth."""
+    word = in_words(claimed.text)
+    return word is not None and any(stem(word) in read(passage).places for passage in passages)
 
 
 def untold_dates(asked: Asked, passages: Sequence[str]) -> tuple[Dated, ...]:
@@ -151,22 +160,19 @@ _SAME = 0.6
 
 def _rival_name(asked: Asked, untold: Sequence[str], passage: str) -> tuple[str, str] | None:
     """Return a missing name with the one in its place. Titles and labels (**Tax benefits:** …) are never looked at."""
-    others = asked.stems - {stem(name) for name in untold}
-    if not others:
-        return None
-    reading = read(passage)
-    best = max(reading.sentences, key=lambda sentence: len(others & sentence.stems), default=None)
-    if best is None or len(others & best.stems) < _SAME * len(others):
-        return None
     mine = {stem(name) for name in asked.names} | asked.stems | TITLES
-    rivals = [name for name in names(best.original) if stem(name) not in mine and name not in TITLES]
-    for name in untold if rivals else ():
-        if name in TITLES:
+    for claim in asked.sentences[:MOST_SENTENCES]:
+        missed = [name for name in untold if name in claim.tokens and name not in TITLES]
+        others = claim.stems - {stem(name) for name in untold}
+        if not missed or not others:
             continue
-        for claim in asked.sentences[:MOST_SENTENCES]:
-            if name in label_words(claim.original):
-                continue
-            for rival in rivals[:_MOST_RIVALS]:
+        best = max(read(passage).sentences, key=lambda sentence: len(others & sentence.stems), default=None)
+        if best is None or len(others & best.stems) < _SAME * len(others):
+            continue
+        label = label_words(claim.original)
+        rivals = [name for name in names(best.original) if stem(name) not in mine and name not in TITLES]
+        for name in missed if rivals else ():
+            for rival in () if name in label else rivals[:_MOST_RIVALS]:
                 if stands_for(name, claim.tokens, asked.names, rival, best.tokens):
                     return name, rival
     return None
@@ -181,22 +187,71 @@ _NEARLY_ALL = 0.8
 
 
 def _other_leading_name(asked: Asked, passage: str) -> tuple[str, str] | None:
-    """Return the first words of claim and evidence where two sentences differ in them: John approved, Mary approved."""
+    """Return the first names of claim and evidence where two sentences differ in them: John approved, Mary approved.
+
+    So are the name after *by* and the first one: paid by Apex, Acme pays.
+    """
     for claim in asked.sentences[:MOST_SENTENCES]:
-        mine = leading(claim.original)
-        if mine is None or mine in (told := vocabulary(passage)):
+        mine = leading(claim.original) or _doer(claim)
+        if mine is None:
             continue
         others = claim.stems - {stem(mine)}
-        if len(others) < 2:  # noqa: PLR2004 - one word tells no sentence
+        if not others:
             continue
-        for sentence in read(passage).sentences:
-            needed = _NEARLY_ALL * max(len(others), len(sentence.stems) - 1)
-            if len(sentence.stems) < needed or len(others) < needed or len(others & sentence.stems) < needed:
-                continue
-            theirs = leading(sentence.original)
-            if theirs is not None and stem(theirs) not in claim.stems and missing((mine,), told, frozenset()):
+        alike = _alike(others, read(passage).sentences)
+        if any(stem(mine) in sentence.stems for sentence in alike):
+            continue
+        for sentence in alike:
+            theirs = _other_doer(claim, sentence)
+            if theirs and not _is_initial_of(mine, theirs) and _are_two(mine, theirs, passage):
                 return mine, theirs
     return None
+
+
+def _alike(others: frozenset[str], sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences that are nearly all the other words of a claim, and nearly nothing else but one more."""
+    n = len(others)
+    fewest, most = _NEARLY_ALL * n, n / _NEARLY_ALL + 1
+    return [
+        sentence
+        for sentence in sentences
+        if fewest <= len(sentence.stems) <= most
+        and len(others & sentence.stems) >= _NEARLY_ALL * max(n, len(sentence.stems) - 1)
+    ]
+
+
+def _other_doer(claim: Sentence, sentence: Sentence) -> str | None:
+    """Return who does it in a sentence, where the claim does not name them."""
+    named = (leading(sentence.original), _doer(sentence))
+    return next((theirs for theirs in named if theirs and stem(theirs) not in claim.stems), None)
+
+
+def _are_two(mine: str, theirs: str, passage: str) -> bool:
+    """Say whether a name and the one in its place are surely two.
+
+    So they are where the first is nowhere in the passage; else both must be names (no word of the passage is written
+    so in small letters) that never stand together, as those of one person would.
+    """
+    told = vocabulary(passage)
+    if mine not in told:
+        return bool(missing((mine,), told, frozenset()))
+    if mine in passage or theirs in passage:
+        return False
+    pairs = (pair for sentence in read(passage).sentences for pair in pairwise(sentence.tokens))
+    return not any(set(pair) == {mine, theirs} for pair in pairs)
+
+
+def _doer(sentence: Sentence) -> str | None:
+    """Return the name after *by* in a sentence, folded: paid by Apex."""
+    if "by" not in sentence.tokens:
+        return None
+    named = names(sentence.original)
+    return next((token for before, token in pairwise(sentence.tokens) if before == "by" and token in named), None)
+
+
+def _is_initial_of(left: str, right: str) -> bool:
+    """Say whether one of two names is the first letter of the other: J. Smith, John Smith."""
+    return 1 in (len(left), len(right)) and left[0] == right[0]
 
 
 _CODE = re.compile(r"([a-z]{1,6})-?(\d{1,6}[a-z]?)\Z")
@@ -224,13 +279,58 @@ def code_objections(asked: Asked, passages: Sequence[str]) -> list[Objection]:
 _MOST_WORDS = 2000
 
 
+_LETTERED = re.compile(r"(?<![\w.])([A-Za-z]{3,20})[ -]([A-HJ-Z])(?![\w.'’&-])")
+"""A thing told apart by one capital: Plan B, hepatitis A."""
+
+
+_LETTER = re.compile(r"[ -][A-HJ-Z](?![\w.'’&-])")
+
+
+def letter_objections(asked: Asked, passages: Sequence[str]) -> list[Objection]:
+    """Return the claim's things such as Plan B that the evidence has with another letter only."""
+    if not _LETTER.search(asked.text):
+        return []
+    claimed = dict.fromkeys(_lettered(asked.text))
+    if not claimed:
+        return []
+    told = frozenset(pair for passage in passages for pair in _lettered(passage))
+    found: list[Objection] = []
+    for thing, letter in claimed:
+        others = sorted(other for same, other in told if same == thing)
+        if others and letter not in others:
+            reason = f"the evidence does not have “{thing} {letter.lower()}”; it has “{thing} {others[0].lower()}”"
+            found.append(Objection("name", reason, is_decisive=True, denies=True))
+    return found
+
+
+def _lettered(text: str) -> Iterator[tuple[str, str]]:
+    for match in _LETTERED.finditer(text):
+        if (thing := match.group(1).lower()) not in STOP_WORDS:
+            yield thing, match.group(2)
+
+
 def _letters_of(code: str) -> str:
     match = _CODE.match(code)
     return match.group(1) if match else ""
 
 
-def flip_objections(asked: Asked, passage: str) -> list[Objection]:
-    """Return the negations and opposites by which a passage says otherwise."""
+def may_flip(asked: Asked, n_told: int) -> bool:
+    """Say whether any sentence may hold enough of a claim to turn it, given how many of its stems the best one holds.
+
+    Of a claim of one sentence it is told at once that most passages do not.
+    """
+    if len(asked.sentences) != 1:
+        return True
+    stems = asked.sentences[0].stems
+    return n_told + len(stems) - len(asked.stems) >= LEAST_SAME * (len(stems) - 2)
+
+
+def told_otherwise(asked: Asked, passage: str) -> tuple[list[Objection], int]:
+    """Return the negations, opposites and swaps by which a passage says otherwise.
+
+    And how many of the claim's words it tells by denying their opposite (not optional, mandatory).
+    """
+    turned_words = turned(asked, read(passage))
     return [
         Objection(
             flip.kind,
@@ -238,5 +338,5 @@ def flip_objections(asked: Asked, passage: str) -> list[Objection]:
             is_decisive=True,
             denies=True,
         )
-        for flip in flips(asked, read(passage))
-    ]
+        for flip in turned_words.flips
+    ], turned_words.n_told

@@ -30,6 +30,18 @@ def is_negation(token: str) -> bool:
 
 
 _IRREGULAR = by_word("irregular")
+_ORDINAL_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
+_ORDINALS = {
+    f"{index}{_ORDINAL_ENDINGS.get(index % 10 if index % 100 // 10 != 1 else 0, 'th')}": word
+    for index, word in enumerate(LEXICON["ordinals"].split(), start=1)
+}
+"""Ordinals in digits → in words: 3rd is third."""
+
+
+def in_words(ordinal: str) -> str | None:
+    """Return an ordinal in digits as a word, or None where it has none here: 19th is nineteenth."""
+    return _ORDINALS.get(ordinal)
+
 
 _GRAM = 2
 """Letters of a piece of a script without spaces."""
@@ -66,7 +78,10 @@ def undotted(word: str) -> str:
 
 _STEMS = PerWord(_read_word)
 
-_JOINED = re.compile(r"[’']s\Z|[’']\Z")
+_JOINED = re.compile(
+    r"[’']s\Z|[’']\Z|\A(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|un|dell|all|nell|sull|dall|quell)['’](?=\w{2})(?!tt?\Z)"
+)
+"""What is joined to a word by an apostrophe: the owner's, l'auto, dell'inquilino."""
 
 
 def _grams(run: str) -> Iterator[str]:
@@ -83,13 +98,16 @@ def stem(word: str) -> str:
     >>> stem("renewed"), stem("renews"), stem("policies"), stem("running"), stem("договора")
     ('renew', 'renew', 'polici', 'run', 'догов')
     """
+    if word in _ORDINALS:
+        word = _ORDINALS[word]
     if not word.isascii():
         is_whole = len(word) <= 5 or any(char.isdigit() for char in word)  # noqa: PLR2004 - short words are their own stems
         return word if is_whole else _other(word)
+    if word.startswith("un") and word[2:] in _IRREGULAR:
+        return f"un{stem(word[2:])}"  # unpaid
+    word = _IRREGULAR.get(word, word)
     if len(word) <= 3 or not word.isalpha():  # noqa: PLR2004 - as above
         return word
-    if word in _IRREGULAR:
-        word = _IRREGULAR[word]
     return _english(word)
 
 

@@ -68,7 +68,7 @@ def dates(folded: str) -> tuple[Dated, ...]:
         return ()
     found: list[Dated] = []
     for match in _DATE.finditer(folded):
-        readings = _readings(match)
+        readings = () if _is_modal(match, folded) else _readings(match)
         if readings:
             found.append(Dated(match.group(), readings, match.start(), match.end()))
     return tuple(found)
@@ -81,6 +81,22 @@ def _can_hold(folded: str) -> bool:
     if _DIGIT.search(folded) is None:
         return False
     return _BETWEEN.search(folded) is not None or not MONTHS.keys().isdisjoint(_RUN.findall(folded))
+
+
+def _is_modal(match: re.Match[str], folded: str) -> bool:
+    """Say whether a day before *may* is a number before the verb: children aged 12 may enter, but not on 12 may."""
+    if match["m4"] != "may" or match["y4"]:
+        return False
+    if _DAY_BEFORE_MAY.search(folded, max(0, match.start() - 12), match.start()):
+        return False
+    return not match.group().startswith(_ORDINAL_DAY) and _VERB.match(folded, match.end()) is not None
+
+
+_DAY_BEFORE_MAY = re.compile(r"(?<!\w)(?:on|the|from|by|until|till|since|before|after|of|and|between|dated) \Z")
+_ORDINAL_DAY = tuple(f"{day}{ending}" for day in range(1, 32) for ending in ("st", "nd", "rd", "th"))
+_VERB = re.compile(
+    r" (?!(?:a[nst]?|the|and|or|in|of|on|to|for|from|with|by|until|is|was|were|it|he|she|they|we|this)\b)[a-z]"
+)
 
 
 def _readings(match: re.Match[str]) -> tuple[Date, ...]:

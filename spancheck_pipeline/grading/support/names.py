@@ -12,10 +12,11 @@ from collections.abc import Container, Sequence
 from spancheck_pipeline.evidence.text import PerWord, first_word, fold_text, word_texts
 from spancheck_pipeline.grading.support.content import STOP_WORDS, is_negation, stem
 from spancheck_pipeline.grading.support.dates import MONTHS
-from spancheck_pipeline.grading.support.lexicon import word_set
+from spancheck_pipeline.grading.support.lexicon import LEXICON, word_set
+from spancheck_pipeline.grading.support.quantifiers import QUANTIFIERS
 
 _NEVER = word_set("no_names")
-_UNNAMED = STOP_WORDS | _NEVER | MONTHS.keys()
+_UNNAMED = STOP_WORDS | _NEVER | MONTHS.keys() | QUANTIFIERS.keys()
 TITLES = word_set("titles")
 _HABIT = 0.45
 """Above this share of capitalized words the text writes capitals by habit (German nouns, headlines)."""
@@ -110,6 +111,8 @@ def missing(claimed: tuple[str, ...], told: frozenset[str], initials: frozenset[
         parts = _PART.findall(name) or [name]
         if name in told or name.replace(".", "") in told or all(part in told for part in parts):
             continue
+        if name in _ALIASES and not _ALIASES[name].isdisjoint(told):
+            continue
         if name in initials or any(_alike(name, word) for word in beginnings.get(name[:_BEGINNING], ())):
             continue
         absent.append(name)
@@ -118,6 +121,13 @@ def missing(claimed: tuple[str, ...], told: frozenset[str], initials: frozenset[
 
 _BEGINNING = 4
 """Letters that two forms of a name share at least; shorter words share beginnings by chance."""
+
+
+_ALIASES = {
+    name: frozenset(line.split()) - {name}
+    for line in LEXICON["same_names"].strip().splitlines()
+    for name in line.split()
+}
 
 
 def _alike(name: str, word: str) -> bool:
@@ -130,6 +140,16 @@ def _alike(name: str, word: str) -> bool:
     return shared * 10 >= 7 * min(len(name), len(word)) and shared >= _BEGINNING
 
 
+def opening_name(sentence: str) -> str | None:
+    """Return the first word of a sentence, folded, where it may be a name, or a plural."""
+    found = first_word(sentence[:40])
+    if found is None or not found.text[0].isupper() or sentence[: found.start].strip():
+        return None
+    folded = fold_text(found.text)
+    is_none = folded in _UNNAMED or folded in TITLES or not folded.isalpha() or _ADVERB.match(folded)
+    return None if is_none else folded
+
+
 def leading(sentence: str) -> str | None:
     """Return the first word of a sentence, folded, where it may be a name: large, bare of an article, and no plural.
 
@@ -138,13 +158,16 @@ def leading(sentence: str) -> str | None:
     """
     if not sentence.lstrip()[:1].isupper():
         return None
-    found = first_word(sentence[:40])
-    if found is None or not found.text[0].isupper() or sentence[: found.start].strip():
+    name = opening_name(sentence)
+    if name is None or (name.endswith("s") and not _is_one(sentence)):
         return None
-    folded = fold_text(found.text)
-    if folded in _UNNAMED or folded in TITLES or folded.endswith("s") or not folded.isalpha():
-        return None
-    return None if _ADVERB.match(folded) else folded
+    return name
+
+
+def _is_one(sentence: str) -> bool:
+    """Say whether the verb after a sentence's first word is a singular's: Paris hosts, Windows 11 is."""
+    second = next((word for word in word_texts(sentence[:80])[1:] if not word.isdigit()), "")
+    return second.islower() and second.endswith("s") and not second.endswith("ss")
 
 
 _ADVERB = re.compile(r".{2,}(?:al|ar|at|ate|ed|ent|ant|ful|ic|ing|ive|nt|ous|ual)ly\Z")

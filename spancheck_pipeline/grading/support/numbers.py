@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 import re2
@@ -31,8 +29,8 @@ class Quantity(NamedTuple):
     """The word after a bare number, else empty."""
     is_word: bool
     """Whether it is small and written out (*two reasons*), or a bare digit: it counts only against one of its noun."""
-    is_rough: bool
-    """Whether the text says about, nearly, over …"""
+    slack: float
+    """By how much it may be off, as a share of it: what the text says is about, nearly, over … so many, or a share."""
     is_in_name: bool
     """Whether a letter follows at once (401k, 12(a)): such a number can be told, but a claim's is no number."""
     start: int
@@ -40,11 +38,24 @@ class Quantity(NamedTuple):
     """Half-open, in code points of the folded text."""
 
 
-_SMALL = {word: int(value) for word, value in by_word("small_numbers").items()}
 _TENS = {word: int(value) for word, value in by_word("tens").items()}
+_SMALL = {word: int(value) for word, value in by_word("small_numbers").items()}
+_SMALL |= {
+    unit + joint + ten: value + _TENS[ten]
+    for joint, units, tens in LEXICON["joined_numbers"]
+    for value, unit in enumerate(units.split(), start=1)
+    for ten in tens.split()
+    if unit != "-"
+}
+"""Numbers below twenty, and those below a hundred that a language writes as one word: einundzwanzig, eenentwintig."""
+_COUNTING = {word: int(value) for word, value in by_word("numbers_before_nouns").items()}
+"""Words that are numbers only before some nouns: Italian *due anni*, but English *due date*."""
+_COUNTED = "|".join(LEXICON["nouns_after_numbers"].split())
+_SHARES = {word: int(value) for word, value in by_word("shares").items()}
+_COUNTS = {word: int(value) for word, value in by_word("share_counts").items()}
 _SCALES = {word: float(value) for word, value in by_word("scales").items()}
 _CURRENCY = by_word("currencies", divided_by="|")
-_UNITS = {
+UNITS = {
     name: (dimension, float(factor))
     for dimension, factors in LEXICON["units"].items()
     for factor, names in factors.items()
@@ -60,20 +71,38 @@ def _any_of(names: Iterable[str]) -> str:
     return "|".join(f"{re.escape(letter)}(?:{'|'.join(tails)})" for letter, tails in by_letter.items())
 
 
-_BELOW_100 = rf"(?:{_any_of(_TENS)})(?:[- ](?:{_any_of(_SMALL)})(?!\w))?|(?:{_any_of(_SMALL)})"
-"""Thirty, thirty-five, five; but *nine and ten* are two numbers."""
+_BELOW_TEN = rf"(?:[- ]|[- ](?:et|e|y)[- ])(?:{_any_of(_SMALL)}|une?|uno|um)(?!\w)"
+_BELOW_100 = rf"(?:{_any_of(_TENS)})(?:{_BELOW_TEN})?|(?:{_any_of(_SMALL)})"
+"""Thirty, thirty-five, five, vingt et un; but *nine and ten* are two numbers."""
+_COUNTING_NOUN = rf"(?:{'|'.join(_COUNTING)})(?=[ ](?:{_COUNTED})(?!\w))"
+_HALVES = tuple(word for word, below in _SHARES.items() if below == 2)  # noqa: PLR2004 - one of two
+_OF = r"of|the|der|des|du|de|del|di|dei|do|da|dos|van"
+_SHARE = (
+    rf"(?<!first[ ])(?<!second[ ])(?<!latter[ ])(?<!other[ ])(?<!better[ ])(?<!\w)(?:"
+    rf"(?:(?:{'|'.join(_COUNTS)})[- ])(?:{_any_of(_SHARES)})(?=[ ](?:{_OF})(?!\w)|s(?!\w))s?"
+    rf"|(?:{'|'.join(_HALVES)})(?=[ ](?:{_OF})(?!\w)))"
+)
+"""A third of, two-thirds, half of the: but not the third of May, nor the first half of the year."""
 _BIG = _any_of(_SCALES)
 _ROUGHLY = (
     "about", "approximately", "around", "roughly", "nearly", "almost", "over", "more[ ]than", "some", "circa", r"ca\.?",
     r"approx\.?", "etwa", "rund", "environ", "unos",
 )  # fmt: skip
-_CODES = ("usd", "eur", "gbp", "chf", "cad", "aud", "jpy", "inr", "cny", "rmb")
-_WORD_START = "|".join(sorted({word.rstrip(r"\.?")[:3] for word in (*_SMALL, *_TENS, *_ROUGHLY, *_CODES)}))
+_CODES = (
+    "usd", "eur", "gbp", "chf", "cad", "aud", "jpy", "inr", "cny", "rmb", "sek", "nok", "dkk", "pln", "mxn", "brl",
+    "krw", "zar", "sgd", "hkd", "nzd",
+)  # fmt: skip
+_SINGLE = "decade|fortnight|dozen|hundred|thousand|million|billion|trillion"
+_WORD_START = (
+    _any_of({word.rstrip(r"\.?")[:3] for word in (*_SMALL, *_TENS, *_ROUGHLY, *_CODES, *_COUNTING, *_HALVES)})
+    + rf"|(?:{'|'.join(_COUNTS)})[-\x20](?:{'|'.join(_SHARES)}|{_SINGLE})"
+)
+_DOLLARS = r"(?:us|a|ca?|nz|hk|r)\$"
 _NUMBER = re.compile(
     rf"""
-    (?=[\d~≈$€£¥₹₽½¼¾⅓⅔⅛〇零一二三四五六七八九十百千两-]|us\$|(?<!\w)(?:{_WORD_START}))   # where one can start
+    (?=[\d~≈$€£¥₹₽½¼¾⅓⅔⅛〇零一二三四五六七八九十百千两-]|{_DOLLARS}|(?<!\w)(?:{_WORD_START}))   # where one can start
     (?P<rough>(?:(?<!\w)(?:{"|".join(_ROUGHLY)})[ ]|~[ ]?|≈[ ]?))?
-    (?:(?P<before>us\$|[$€£¥₹₽]|(?<!\w)(?:{"|".join(_CODES)}))[ ]?)?
+    (?:(?P<before>{_DOLLARS}|[$€£¥₹₽]|(?<!\w)(?:{"|".join(_CODES)}))[ ]?)?
     (?:
         (?P<clock>(?<![\d:.,])(?:[01]?\d|2[0-4])(?::[0-5]\d(?![\d:])(?:[ ]?[ap]\.?m\b)?|[ ]?[ap]\.?m\b))
       | (?P<sign>(?<![\w)])-)?
@@ -81,13 +110,18 @@ _NUMBER = re.compile(
         (?P<part>[½¼¾⅓⅔⅛]|[ ]?\d/\d(?![\d/]))?
         (?P<super>[⁰¹²³⁴-⁹]+|/\d{{1,2}}(?![\d/]))?
       | (?P<alone>[½¼¾⅓⅔⅛])
-      | (?<!\w)(?P<words>(?:{_BELOW_100})(?:[- ](?:hundred|hundert|cent)(?:[- ](?:and[ ])?(?:{_BELOW_100}))?)?)(?!\w)
+      | (?P<share>{_SHARE})
+      | (?<!\w)(?P<half>half[ ]an?)(?!\w)
+      | (?<!\w)(?P<single>an?)(?=[ ](?:{_SINGLE})(?!\w))
+      | (?<!\w)(?P<words>{_COUNTING_NOUN}
+          | (?:{_BELOW_100})(?:[- ](?:hundred|hundert|cent)(?:[- ](?:and[ ])?(?:{_BELOW_100}))?)?)(?!\w)
       | (?P<cjk>[〇零一二三四五六七八九十百千两]+)(?=[ ]?(?:年|个?月|日|天|元|円|周|小时|万|亿|億|%|岁|人|次|倍))
     )
     (?P<ordinal>(?:st|nd|rd|th)(?!\w))?
+    (?P<and_half>[ ]and[ ]a[ ]half(?!\w))?
     (?:[ -]?(?P<scales>(?:(?:{_BIG})(?![a-zа-я])[ -]?)+))?
     (?:[ ]?\(\d+\))?
-    (?:[ -]?(?P<after>(?:{_any_of([*_UNITS, *_CURRENCY])})(?![a-zа-яß²³])))?
+    (?:[ -]?(?P<after>(?:{_any_of([*UNITS, *_CURRENCY])})(?![a-zа-яß²³])))?
     """,
     re.VERBOSE,
 )
@@ -96,6 +130,13 @@ _CAN_BE = re.compile(r"[\d½¼¾⅓⅔⅛〇零一二三四五六七八九十百
 _RUN = re.compile(r"\w+")
 _NUMBER_WORDS = frozenset({*_SMALL, *_TENS})
 _MAY_SPELL = re2.compile(rf"(?:^|[^a-z])(?:{'|'.join(sorted(_NUMBER_WORDS))})(?:$|[^a-z])")
+_IN_WORDS = (
+    rf"(?:{'|'.join(_COUNTING)}) (?:{_COUNTED})|an? (?:{_SINGLE})|half an?|"
+    rf"(?:{'|'.join(_COUNTS)})[- ](?:{'|'.join(_SHARES)})|"
+    rf"(?:{'|'.join(_HALVES)}) (?:{_OF})"
+)
+_MAY_SHARE = re2.compile(_IN_WORDS)
+_MAY_SAY = re2.compile(rf"(?:^|[^a-z])(?:{'|'.join(sorted(_NUMBER_WORDS))})(?:$|[^a-z])|{_IN_WORDS}")
 """What RE2 tells many times faster of most texts: that no number is written out there."""
 _PARTS = {"½": 1 / 2, "¼": 1 / 4, "¾": 3 / 4, "⅓": 1 / 3, "⅔": 2 / 3, "⅛": 1 / 8}
 _NEXT_WORD = re.compile(r"[ -]?([^\W\d_]{3,30})")
@@ -113,7 +154,7 @@ def quantities(folded: str, named: Sequence[Dated] | None = None) -> tuple[Quant
     [((2500000.0,), 'currency:usd'), ((1.5,), 'percent'), ((2592000.0,), 'time')]
     """
     can_be = _ASCII_DIGIT if folded.isascii() else _CAN_BE
-    if can_be.search(folded) is None and not _spells(folded):
+    if can_be.search(folded) is None and not _says_a_number(folded):
         return ()
     found = []
     at = 0
@@ -126,6 +167,12 @@ def quantities(folded: str, named: Sequence[Dated] | None = None) -> tuple[Quant
     return (*found, *(_year(year) for year in sorted(years)))
 
 
+def _says_a_number(folded: str) -> bool:
+    """Say whether a text without digits may name a number, or a share."""
+    encoded = folded.encode("utf-8", "replace")
+    return _MAY_SAY.search(encoded) is not None and (_spells(folded) or _MAY_SHARE.search(encoded) is not None)
+
+
 def _spells(folded: str) -> bool:
     """Say whether any word of a text is a number's."""
     if _MAY_SPELL.search(folded.encode("utf-8", "replace")) is None:
@@ -133,9 +180,14 @@ def _spells(folded: str) -> bool:
     return not _NUMBER_WORDS.isdisjoint(_RUN.findall(folded))
 
 
+def may_count(word: str) -> bool:
+    """Say whether a folded word is a number in digits or a small one in words."""
+    return word[0].isdigit() or word in _NUMBER_WORDS
+
+
 def _year(year: int) -> Quantity:
     return Quantity(
-        text=str(year), values=(float(year),), dimension=None, noun="", is_word=False, is_rough=False, is_in_name=False,
+        text=str(year), values=(float(year),), dimension=None, noun="", is_word=False, slack=0.0, is_in_name=False,
         start=0, end=0,
     )  # fmt: skip
 
@@ -213,6 +265,8 @@ def _quantity(match: re.Match[str], text: str, offset: int) -> Quantity | None:
     dimension, factor = None, 1.0
     if match.group("clock"):
         dimension = "time of day"
+    elif match.group("share"):
+        dimension = "percent"
     elif before:
         dimension = f"currency:{_CURRENCY[before]}"
         if after == "m":
@@ -220,19 +274,30 @@ def _quantity(match: re.Match[str], text: str, offset: int) -> Quantity | None:
     elif after in _CURRENCY:
         dimension = f"currency:{_CURRENCY[after]}"
     elif after is not None:
-        dimension, factor = _UNITS[after]
+        dimension, factor = UNITS[after]
     following = None if after else _NEXT_WORD.match(text, match.end())
     return Quantity(
         text=match.group().strip(),
         values=tuple(value * scale * factor for value in values),
         dimension=dimension,
         noun=following.group(1) if following else "",
-        is_word=dimension is None and scale == 1 and _is_weak(match, values[0], following is not None),
-        is_rough=bool(match.group("rough")),
+        is_word=bool(match.group("share"))
+        or (dimension is None and scale == 1 and _is_weak(match, values[0], following is not None)),
+        slack=_slack(is_rough=bool(match.group("rough")), is_share=bool(match.group("share"))),
         is_in_name=_is_in_name(match, text),
         start=offset + match.start(),
         end=offset + match.end(),
     )
+
+
+_ROUGH, _ROUGH_SHARE = 0.05, 0.15
+
+
+def _slack(*, is_rough: bool, is_share: bool) -> float:
+    """Return how far a number may be off: a third is 33 %, and about a fifth may well be 17 %."""
+    if is_rough and is_share:
+        return _ROUGH_SHARE
+    return _ROUGH if is_rough or is_share else 0.0
 
 
 def _is_weak(match: re.Match[str], value: float, has_noun: bool) -> bool:
@@ -243,30 +308,60 @@ def _is_weak(match: re.Match[str], value: float, has_noun: bool) -> bool:
     return not has_noun and 0 <= value < 10 and value == int(value)  # noqa: PLR2004 - a bare digit: "part 1", "n > 2"
 
 
+def values_of(text: str) -> tuple[float, ...]:
+    """Return the values of the number that a folded text opens with, before its unit and scale."""
+    match = _NUMBER.match(text)
+    return _values(match) if match else ()
+
+
 def _values(match: re.Match[str]) -> tuple[float, ...]:
-    if match.group("words"):
-        return (_spelled(match.group("words")),)
+    extra = 0.5 if match.group("and_half") else 0.0
+    if match.group("digits"):
+        return _values_of_digits(match, extra)
     if match.group("clock"):
         return (_minutes(match.group("clock")),)
     if match.group("cjk"):
         value = chinese_number(match.group("cjk"))
         return () if value is None else (float(value),)
     if match.group("alone"):
-        return (_PARTS[match.group("alone")],)
-    values = _readings(match.group("digits"))
+        return _as_share((_PARTS[match.group("alone")],))
+    return (_value_in_words(match) + extra,)
+
+
+def _value_in_words(match: re.Match[str]) -> float:
+    if match.group("share"):
+        return _share(match.group("share"))
+    if match.group("words"):
+        return _spelled(match.group("words"))
+    return 0.5 if match.group("half") else 1.0
+
+
+def _values_of_digits(match: re.Match[str], extra: float) -> tuple[float, ...]:
+    values = tuple(value + extra for value in _readings(match.group("digits")))
     if part := match.group("part"):
         sign = part.strip()
-        extra = _PARTS[sign] if sign in _PARTS else int(sign[0]) / int(sign[2]) if int(sign[2]) else 0.0
-        values = tuple(value + extra for value in values)
+        beside = _PARTS[sign] if sign in _PARTS else int(sign[0]) / int(sign[2]) if int(sign[2]) else 0.0
+        values = tuple(value + beside for value in values)
     top = match.group("super") or ""
     if top.startswith("/"):
         below = int(top[1:])
-        values = tuple(value / below for value in values if below)
+        values = _as_share(tuple(value / below for value in values if below))
     elif top:
         power = int(top.translate(_SUPERSCRIPTS))
         is_prose = power <= 30  # noqa: PLR2004 - beyond is an overflow
         values = tuple(value**power for value in values if is_prose and value < 1e6)  # noqa: PLR2004 - as above
     return tuple(-value for value in values) if match.group("sign") else values
+
+
+def _as_share(values: tuple[float, ...]) -> tuple[float, ...]:
+    """Return what a fraction can mean, 2/3 of a cup or 2/3 of the members: itself, and what it is in percent."""
+    return (*values, *(value * 100 for value in values if 0 < value < 1))
+
+
+def _share(text: str) -> float:
+    """Return a share in words as percent."""
+    first, _, last = text.replace("-", " ").rpartition(" ")
+    return 100 * (_COUNTS[first] if first else 1) / _SHARES[last if last in _SHARES else last[:-1]]
 
 
 def _minutes(clock: str) -> float:
@@ -303,61 +398,9 @@ def _readings(digits: str) -> tuple[float, ...]:
 
 def _spelled(text: str) -> float:
     total, current = 0.0, 0.0
-    for word in re.split(r"[- ]", text):
+    for word in re.split(r"[- ]", text.replace("quatre-vingt", "quatrevingt")):
         if word in {"hundred", "hundert", "cent"}:
             current = (current or 1) * 100
         else:
-            current += _SMALL.get(word, _TENS.get(word, 0))
+            current += _SMALL.get(word) or _TENS.get(word) or _COUNTING.get(word) or _COUNTS.get(word, 0)
     return total + current
-
-
-class NumberIndex:
-    """The numbers of a text by value, so that a claim's number is looked up and not compared with each of them."""
-
-    def __init__(self, told: Sequence[Quantity]) -> None:
-        entries: dict[tuple[float, str | None, bool, float], None] = {}
-        for quantity in told:
-            slack = _ROUGH if quantity.is_rough else 0.0
-            for value in quantity.values:
-                entries[value, quantity.dimension, False, slack] = None
-            for value in _before_unit(quantity):
-                entries[value, quantity.dimension, True, slack] = None
-        self._entries = sorted(entries, key=lambda entry: (entry[0], str(entry[1]), entry[2]))
-        self._values = [entry[0] for entry in self._entries]
-
-    def has(self, claimed: Quantity) -> bool:
-        """Say whether a quantity stands in the text in one of its readings, in the same dimension or without one.
-
-        A rough one, here or there, may be off by a twentieth. Where only one side has a unit, the number before the
-        unit counts.
-        """
-        return any(self._has(value, claimed, is_before_unit=False) for value in claimed.values) or any(
-            self._has(value, claimed, is_before_unit=True) for value in _before_unit(claimed)
-        )
-
-    def _has(self, value: float, claimed: Quantity, *, is_before_unit: bool) -> bool:
-        own = _ROUGH if claimed.is_rough else _EXACT
-        reach = abs(value) * _ROUGH / (1 - _ROUGH) + _EXACT
-        low, high = bisect_left(self._values, value - reach), bisect_right(self._values, value + reach)
-        for told, dimension, told_before_unit, slack in islice(self._entries, low, min(high, low + _MOST_NEAR)):
-            if abs(told - value) > max(own, slack, _EXACT) * max(abs(told), abs(value)):
-                continue
-            if is_before_unit or told_before_unit:
-                if is_before_unit != told_before_unit and (claimed.dimension is None or dimension is None):
-                    return True
-            elif claimed.dimension == dimension or claimed.dimension is None or dimension is None:
-                return True
-        return False
-
-
-_ROUGH, _EXACT = 0.05, 1e-9
-_MOST_NEAR = 500
-"""Numbers near a claimed one that are looked at."""
-
-
-def _before_unit(quantity: Quantity) -> tuple[float, ...]:
-    """Return the number before its unit: 30 of 30 days. Of money it is the amount itself."""
-    if quantity.dimension is None or quantity.dimension.startswith("currency"):
-        return ()
-    match = _NUMBER.match(quantity.text)
-    return _values(match) if match else ()

@@ -8,55 +8,37 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, KeysView, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 import re2
 
 from spancheck_pipeline.evidence.text import PerWord, is_no_space, word_starts
-from spancheck_pipeline.grading.support.content import NEGATIONS, STOP_WORDS, is_negation, stem, word_stems
+from spancheck_pipeline.grading.support.content import NEGATIONS, STOP_WORDS, stem, word_stems
 from spancheck_pipeline.grading.support.lexicon import LEXICON
+from spancheck_pipeline.grading.support.scope import EXCEPT, LONGEST, InOrder, turned_in_order
 
-_FAILS_SOMEWHERE = re2.compile(r"fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|ban|avoid")
-_FAILS = re.compile(
-    r"(?:(?:fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|stopp)\w{0,4}|bans?|bann(?:ed|ing))\Z"
+_MAY_TURN = re2.compile(
+    r"(?:fail|refus|declin|neglect|omit|ceas|stop|prevent|forbid|forbade|prohibit|ban|barr|yet|exempt|excus|refrain|disqualif"
+    r"|reliev|releas|exclud)[a-z]*[^a-z]+(?:to|from)[^a-z]|(?:avoid|stop|den)[a-z]*[^a-z]+[^\s]+ing"
+    r"|(?:den|doubt|disput|refut)[a-z]*[^a-z]+that|(?:rather|other)[^a-z]+than|(?:instead|exception|capable|devoid|bereft)[^a-z]+of"
+    r"|(?:one|body|thing|where)[^a-z]+but"
 )
-_AVOIDS = re.compile(r"(?:avoid(?:s|ed|ing)?|stop(?:s|ped|ping)?)\Z")
-"""These turn the word in -ing after them."""
-_RATHER = frozenset({("rather", "than"), ("instead", "of")})
-"""What is done, but not this."""
-_NOT_REALLY = frozenset(
-    {("not", "only"), ("not", "just"), ("no", "doubt"), ("not", "merely"), ("no", "matter"), ("not", "least")}
-)
-_BREAK = re.compile(r"[,;:.!?()\"]|\bbut\b|\band\b|\baber\b|\bmais\b|\bpero\b|\bно\b")
-_LONGEST = 400
-"""Content words of a sentence that are read in order; a longer one is no prose."""
-_REACH = 3
-"""Content words that a negation reaches in its clause."""
-_UNSPACED = re.compile(r"[不没沒无無未非别勿]|ない|ません|ぬ|ไม่")
-
-
-class InOrder(NamedTuple):
-    """The content of a sentence in order."""
-
-    stems: tuple[str, ...]
-    negated: frozenset[int]
-    """Which places stand under a negation."""
-    heads: frozenset[int]
-    """Which of those the negation is surely about: its first word, not what only stands in that word's company."""
+"""A part of everything that turns what follows it and is no negation: fails to, denied that, everyone but."""
+_STARTS = NEGATIONS | EXCEPT | {"ne"}
+_UNSPACED = re.compile(r"[不没沒无無未非别勿]|ない|なかった|ません|ぬ|ずに|ไม่|มิ")
 
 
 def content_in_order(text: str, tokens: Sequence[str]) -> InOrder:
     """Return the content stems of a folded sentence in order, and which of them stand under a negation.
 
-    ``tokens`` are its words. A negation reaches up to three content words, up to the end of its
-    clause; so does a verb such as *fails to*. Scripts without spaces are left out: see ``turns_unspaced``.
+    ``tokens`` are its words. A negation reaches up to three content words, up to the end of its clause (``scope.py``);
+    so does a verb such as *fails to*. Scripts without spaces are left out: see ``turns_unspaced``.
 
     >>> content_in_order("it may not exceed your limit", ["it", "may", "not", "exceed", "your", "limit"])
-    InOrder(stems=('exc', 'limit'), negated=frozenset({0, 1}), heads=frozenset({0}))
+    InOrder(stems=('exc', 'limit'), negated=frozenset({0, 1}), heads=frozenset({0}), apart=frozenset())
     """
     if not may_turn(text, tokens):
         return InOrder(tuple(chain.from_iterable(map(_ORDERED.__getitem__, tokens))), frozenset(), frozenset())
-    return _turned_in_order(text, word_starts(text))
+    return turned_in_order(text, tuple(word_starts(text)), ordered_stems)
 
 
 def may_turn(text: str, tokens: Sequence[str]) -> bool:
@@ -64,63 +46,9 @@ def may_turn(text: str, tokens: Sequence[str]) -> bool:
 
     A sentence that is longer than is read in order is said to, so that it is read with care.
     """
-    if not NEGATIONS.isdisjoint(tokens) or "n't" in text or "rather than" in text or "instead of" in text:
+    if not _STARTS.isdisjoint(tokens) or "n't" in text or " n'" in text or text.startswith("n'"):
         return True
-    if len(tokens) >= _LONGEST:
-        return True
-    return ("to" in tokens or "from" in tokens or "ing" in text) and _fails_somewhere(text)
-
-
-def _fails_somewhere(text: str) -> bool:
-    return _FAILS_SOMEWHERE.search(text.encode("utf-8", "replace")) is not None
-
-
-def _turned_in_order(text: str, tokens: Sequence[tuple[str, int]]) -> InOrder:
-    stems: list[str] = []
-    turned: set[int] = set()
-    heads: set[int] = set()
-    reach, last, is_head = 0, 0, False
-    for index, (token, start) in enumerate(tokens):
-        if reach and _BREAK.search(text, last, start):
-            reach = 0
-        last = start + len(token)
-        following = tokens[index + 1][0] if index + 1 < len(tokens) else ""
-        if is_negation(token):
-            if (token, following) not in _NOT_REALLY and not _is_number_sign(token, following):
-                reach, is_head = _REACH, True
-            continue
-        is_head = is_head or token in _GOES_ON
-        if len(stems) >= _LONGEST:
-            break
-        for stem_ in ordered_stems(token):
-            if reach:
-                turned.add(len(stems))
-                if is_head:
-                    heads.add(len(stems))
-                    is_head = _passes_on(token, stem_)
-                reach -= 1
-            stems.append(stem_)
-        if _turns_next(token, following):
-            reach, is_head = _REACH, True
-    return InOrder(tuple(stems), frozenset(turned), frozenset(heads))
-
-
-_GOES_ON = frozenset({"or", "oder", "ou", "o", "или", "that", "dass", "que", "что"})
-"""After these a negation's next word is one of its own: not A or B, not true that C."""
-_PASSES_ON = frozenset(stem(word) for word in LEXICON["passes_on"].split())
-"""Words through which a negation goes to the next one: not required to pay, does not always apply."""
-
-
-def _passes_on(token: str, stemmed: str) -> bool:
-    return stemmed in _PASSES_ON or token.endswith("ly")
-
-
-def _turns_next(token: str, following: str) -> bool:
-    if (token, following) in _RATHER:
-        return True
-    if following in {"to", "from"}:
-        return _FAILS.match(token) is not None
-    return following.endswith("ing") and _AVOIDS.match(token) is not None
+    return len(tokens) >= LONGEST or _MAY_TURN.search(text.encode("utf-8", "replace")) is not None
 
 
 def ordered_stems(token: str) -> tuple[str, ...]:
@@ -142,19 +70,34 @@ def turns_unspaced(text: str) -> bool:
     return _UNSPACED.search(text) is not None
 
 
-def _is_number_sign(token: str, following: str) -> bool:
-    """Say whether ``no`` is the abbreviation of number: no. 5."""
-    return token in {"no", "nr"} and (following[:1].isdigit())
+_MONTH_LINES = LEXICON["months"].strip().splitlines()
+_NOT_ONLY_MONTHS = frozenset({"march", "mars", "mayo", "august", "augustus"})
+
+
+def _is_month_only(word: str) -> bool:
+    return len(word) > 3 and word not in _NOT_ONLY_MONTHS  # noqa: PLR2004 - jan, mar, may: names and verbs as well
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """Return a word with the forms that an English verb would have, as their stems may differ: advance, advancing."""
+    if not word.isascii() or not word.isalpha() or len(word) < 5:  # noqa: PLR2004 - short words keep their stems
+        return (word,)
+    bare = word.removesuffix("e")
+    return word, f"{word}s", f"{bare}ed", f"{bare}ing", f"{word}{word[-1]}ed", f"{word}{word[-1]}ing"
 
 
 def _opposites() -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     for line in LEXICON["opposites"].strip().splitlines():
-        groups = [frozenset(stem(word) for word in part.split()) for part in line.split("|")]
+        groups = [frozenset(stem(form) for word in part.split() for form in _forms(word)) for part in line.split("|")]
         for group in groups:
             others = frozenset().union(*(other for other in groups if other != group)) - group
             for word in group:
                 table.setdefault(word, set()).update(others)
+    months = [frozenset(stem(word) for word in line.split() if _is_month_only(word)) for line in _MONTH_LINES]
+    for month in months:
+        for word in month:
+            table.setdefault(word, set()).update(frozenset().union(*months) - month)
     return {word: frozenset(others) for word, others in table.items()}
 
 
@@ -169,6 +112,23 @@ def is_small_opposite(word: str) -> bool:
     return word in _SMALL_OPPOSITES
 
 
+ORDINALS = frozenset(map(stem, LEXICON["ordinals"].split()))
+"""Stems of ordinals; they are of what stands after them only."""
+
+_PARTICLES = frozenset(frozenset(pair.split("-")) for pair in LEXICON["verb_particles"].split())
+_LAST_PARTICLES = frozenset().union(*_PARTICLES)
+
+
+def particles_oppose(claimed: str, told: str) -> bool:
+    """Say whether the last words of two sentences make their verbs opposites: schliesst … ein, schliesst … aus."""
+    return frozenset((claimed, told)) in _PARTICLES
+
+
+def is_particle(word: str) -> bool:
+    """Say whether a last word may belong to the verb: ein, aus, ab, zu."""
+    return word in _LAST_PARTICLES
+
+
 _UNSPACED_OPPOSITES = tuple((left, right) for left, right in LEXICON["unspaced_opposites"])
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
@@ -180,14 +140,16 @@ def opposite_of(word: str, others: Container[str]) -> str | None:
     >>> opposite_of(stem("increased"), frozenset({"revenu", "decreas"}))
     'decreas'
     """
-    for other in sorted(OPPOSITES.get(word, frozenset())):
-        if other in others:
-            return other
+    if known := [other for other in OPPOSITES.get(word, ()) if other in others]:
+        return min(known)
+    if word.endswith(_COUNTERPARTS) and (other := _counterpart(word)) in others:
+        return other
     for prefix in _PREFIXES:
+        shortest = 3 if prefix == "un" else 4  # a whole word is left: unpaid, illegal
         bare = word.removeprefix(prefix)
-        if bare != word and len(bare) > 3 and bare in others:  # noqa: PLR2004 - a whole word is left
+        if bare != word and len(bare) >= shortest and bare in others:
             return bare
-        if len(word) > 3 and prefix + word in others:  # noqa: PLR2004 - as above
+        if len(word) >= shortest and prefix + word in others:
             return prefix + word
     return None
 
@@ -210,19 +172,27 @@ _OPPOSED = frozenset(OPPOSITES)
 
 
 def unprefixed(words: Iterable[str]) -> frozenset[str]:
-    """Return what is left of stems without the prefix that may turn them: of *unpaid* it is *paid*."""
-    return frozenset(
-        word.removeprefix(prefix)
-        for word in words
-        if word.startswith(_PREFIXES)
-        for prefix in _PREFIXES
-        if word.startswith(prefix)
-    )
+    """Return stems turned by their affix: *paid* of *unpaid*, *harmless* of *harmful*."""
+    found: set[str] = set()
+    for word in words:
+        if word.startswith(_PREFIXES):
+            found.update(word.removeprefix(prefix) for prefix in _PREFIXES if word.startswith(prefix))
+        if word.endswith(_COUNTERPARTS):
+            found.add(_counterpart(word))
+    return frozenset(found)
+
+
+_COUNTERPARTS = ("ful", "less")
+
+
+def _counterpart(word: str) -> str:
+    """Return harmful of harmless, and the other way round."""
+    return f"{word[:-4]}ful" if word.endswith("less") else f"{word[:-3]}less"
 
 
 def small_opposites(text: str, tokens: Sequence[str]) -> frozenset[str]:
     """Return the stems of a folded sentence's small words with an opposite, as ``content_in_order`` has them."""
-    if len(tokens) >= _LONGEST:
+    if len(tokens) >= LONGEST:
         return frozenset(content_in_order(text, tokens).stems)
     return frozenset(map(stem, _SMALL_OPPOSITES.intersection(tokens)))
 

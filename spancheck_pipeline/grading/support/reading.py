@@ -14,17 +14,19 @@ from functools import cached_property
 from itertools import chain, islice
 
 from spancheck_pipeline.evidence.text import fold_text, is_no_space, remember, sentences, word_starts, word_texts
-from spancheck_pipeline.grading.support.content import stems_of
+from spancheck_pipeline.grading.support.content import stems_of, word_stems
 from spancheck_pipeline.grading.support.dates import Dated, dates
 from spancheck_pipeline.grading.support.names import initials_of, names
-from spancheck_pipeline.grading.support.numbers import NumberIndex, Quantity, quantities
+from spancheck_pipeline.grading.support.number_index import NumberIndex
+from spancheck_pipeline.grading.support.numbers import Quantity, quantities
 from spancheck_pipeline.grading.support.polarity import (
-    InOrder,
     content_in_order,
     may_turn,
     small_opposites,
     unprefixed,
 )
+from spancheck_pipeline.grading.support.quantifiers import Quantified, quantified
+from spancheck_pipeline.grading.support.scope import InOrder
 
 _CACHE_CHARS = 4_000_000
 
@@ -59,6 +61,16 @@ class Sentence:
     def heads(self) -> frozenset[int]:
         """Which of those the negation is surely about."""
         return self._in_order.heads
+
+    @cached_property
+    def amounts(self) -> tuple[Quantified, ...]:
+        """Its quantifiers: all members, some of the tests."""
+        return quantified(self.tokens, word_stems)
+
+    @property
+    def apart(self) -> frozenset[int]:
+        """Which of those stand apart from the words around them."""
+        return self._in_order.apart
 
     @cached_property
     def _in_order(self) -> InOrder:
