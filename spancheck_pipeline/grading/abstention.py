@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
+from unicodedata import category
 
+from spancheck_pipeline.evidence.citation import markers
 from spancheck_pipeline.evidence.text import Span, remember, sentences
-from spancheck_pipeline.grading.language import flatten, language_of
-from spancheck_pipeline.grading.phrasebook import MARKS, Phrasebook, pattern_problem, phrasebooks_for
+from spancheck_pipeline.grading.envelope import unwrapped
+from spancheck_pipeline.grading.language import data_file, flatten, has_digit, language_of
+from spancheck_pipeline.grading.phrasebook import MARKS, Opener, Phrasebook, pattern_problem, phrasebooks_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,9 +81,10 @@ def _detected(text: str) -> Abstention:
 
 
 def _detect(text: str, patterns: Sequence[str]) -> Abstention:
+    text = unwrapped(text)
+    if _is_empty(text):
+        return Abstention(abstained=True, kind="abstained", signal="mark" if text.strip() else "empty")
     flat = flatten(text)
-    if not any(character.isalnum() for character in flat) and _is_empty(flat):
-        return Abstention(abstained=True, kind="abstained", signal="mark" if flat.strip() else "empty")
     if MARKS.fullmatch(flat.strip()):
         return Abstention(abstained=True, kind="abstained", signal="mark")
     written = language_of(flat)
@@ -89,7 +93,7 @@ def _detect(text: str, patterns: Sequence[str]) -> Abstention:
     if not books:
         return Abstention(abstained=None, kind="unknown", language=language, asserts=True)
     spans = sentences(text)
-    readings = [_read(flat, spans, book, patterns, is_alone=len(books) == 1) for book in books]
+    readings = [_read(text, flat, spans, book, patterns=patterns, is_alone=len(books) == 1) for book in books]
     best = max(readings, key=lambda reading: reading.strength)
     return best.abstention(language)
 
@@ -113,9 +117,14 @@ def abstention_of(output: Output, *, patterns: Sequence[str] = ()) -> Abstention
     return told if is_contradicted == told.contradicted else replace(told, contradicted=is_contradicted)
 
 
-def _is_empty(flat: str) -> bool:
-    """Whether a text without letters or digits is no answer: nothing, or a line of ``~~~`` or dashes."""
-    return not flat.strip() or re.fullmatch(r"[\s~.…_*-]*", flat) is not None
+def _is_empty(text: str) -> bool:
+    """Whether a text stands for nothing: blanks and punctuation alone ("-", "?", a line of ``~~~``).
+
+    "✓", "👍" and "∞" answer; "!" stands for something, whatever that is.
+    """
+    if any(character.isalnum() for character in text):
+        return False
+    return all(category(character)[0] in "PZC" or character in "~|`^=<>" for character in text) and "!" not in text
 
 
 @dataclass(slots=True)
@@ -129,7 +138,26 @@ class _Reading:
     asserts_first: bool = False
     concludes: bool = False
     moralizes: bool = False
+    tells_number: bool = False
     cue: tuple[int, int] | None = None
+
+    def take(self, clause: str, opener: Opener, *, declined_here: bool) -> bool:
+        """Note what a clause that neither declines nor says nothing does; True where it may only concede."""
+        if opener == "conclude" and declined_here:
+            self.concludes = True
+        elif opener == "concede" and not has_digit(clause):
+            return True
+        elif opener == "explain" and declined_here:
+            self.tells_number |= self.assertions > 0 and self.refuses > 0 and has_digit(clause)
+        else:
+            self.assert_something(clause)
+        return False
+
+    def assert_something(self, clause: str) -> None:
+        """Note a clause that could be right or wrong."""
+        self.tells_number |= self.refuses > 0 and has_digit(clause)
+        self.asserts_first |= self.declines + self.refuses == 0
+        self.assertions += 1
 
     @property
     def strength(self) -> tuple[int, int]:
@@ -141,8 +169,10 @@ class _Reading:
         kind: Kind
         if not declined or self.concludes:
             kind = "answered"
+        elif self.refuses and self.tells_number and not self.asserts_first:
+            kind = "hedged"  # what goes on about a refusal tells no number
         elif self.refuses and (not self.declines or not self.assertions):
-            kind = "refused" if self.refuses and not self.asserts_first else "partial"
+            kind = "refused" if not self.asserts_first else "partial"
         elif self.assertions and self.moralizes and not self.asserts_first:
             kind = "refused"
         elif self.assertions:
@@ -160,7 +190,9 @@ class _Reading:
         )
 
 
-def _read(flat: str, spans: Sequence[Span], book: Phrasebook, patterns: Sequence[str], *, is_alone: bool) -> _Reading:
+def _read(
+    text: str, flat: str, spans: Sequence[Span], book: Phrasebook, *, patterns: Sequence[str], is_alone: bool
+) -> _Reading:
     """Read a text sentence by sentence.
 
     Where no other language's reading is compared with this one, nobody asks how often a text asserts: once it has, a
@@ -168,33 +200,85 @@ def _read(flat: str, spans: Sequence[Span], book: Phrasebook, patterns: Sequence
     """
     reading = _Reading(book.language)
     for start, end in spans:
-        if is_alone and reading.assertions and not patterns and not book.may_decline(flat[start:end]):
+        sentence = flat[start:end]
+        if is_alone and reading.assertions and not patterns and not book.may_decline(sentence):
             continue
-        _read_sentence(flat, Span(start, end), book, patterns, reading)
+        if _MAY_REFER.search(sentence):
+            sentence = _without_references(text[start:end], sentence)
+        _read_sentence(sentence, start, book, patterns, reading, is_alone=is_alone and not patterns)
     reading.moralizes = reading.declines > 0 and book.safety.search(flat) is not None
     return reading
 
 
-def _read_sentence(flat: str, span: Span, book: Phrasebook, patterns: Sequence[str], reading: _Reading) -> None:
-    """Read one sentence clause by clause: what follows "so" concludes, what follows "because" explains."""
-    declined_here = False
-    for start, end, opener in book.clauses(flat, span):
+_MAY_REFER: Final = re.compile(r"[\[(<¹²³⁰⁴-⁹]")
+_REFERENCE: Final = re.compile(
+    rf"\((?:{'|'.join(data_file('languages')['references'])})(?![^\W\d_])[^()\n]{{0,200}}\)", re.IGNORECASE
+)
+
+
+def _without_references(sentence: str, flat: str) -> str:
+    """Return a flattened sentence with its citation markers and "(source: lease.pdf, p. 3)" blanked out."""
+    pieces, kept = [], 0
+    for marker in markers(sentence):
+        pieces += [flat[kept : marker.start], " " * (marker.end - marker.start)]
+        kept = marker.end
+    return _REFERENCE.sub(lambda match: " " * len(match[0]), "".join([*pieces, flat[kept:]]))
+
+
+def _read_sentence(
+    flat: str, at: int, book: Phrasebook, patterns: Sequence[str], reading: _Reading, *, is_alone: bool
+) -> None:
+    """Read one sentence, which stands at a place of the text, clause by clause.
+
+    What follows "so" concludes, what follows "because" explains, and what "although" concedes asserts nothing where
+    the sentence then declines, but for a number. A label such as "Sources:" is followed by names alone.
+    """
+    declined_here, conceded, says_nothing = False, False, False
+    for start, end, opener in book.clauses(flat, (0, len(flat))):
         clause = flat[start:end]
+        is_settled = is_alone and reading.assertions > 0 and not reading.refuses and not declined_here
+        if is_settled and not book.may_decline(clause):
+            says_nothing = False
+            continue
         has_phrase = bool(patterns) or book.knows(clause)
-        if not has_phrase:
-            found = None
-        elif found := book.refuses(clause):
-            reading.refuses += 1
-        elif found := book.declines(clause, patterns):
-            reading.declines += 1
-        if found:
-            declined_here = True
-            reading.cue = reading.cue or (start + found[0], start + found[1])
-        elif opener == "conclude" and declined_here and not book.is_neutral(clause, has_phrase=has_phrase):
-            reading.concludes = True
-        elif not book.is_neutral(clause, has_phrase=has_phrase) and not (opener == "explain" and declined_here):
-            reading.asserts_first |= reading.declines + reading.refuses == 0
-            reading.assertions += 1
+        if has_phrase and (found := _declining(clause, book, patterns, reading)):
+            reading.cue = reading.cue or (at + start + found[0], at + start + found[1])
+            declined_here, conceded, says_nothing = True, False, False
+            continue
+        if flat.startswith(":", end) and _SOURCES.fullmatch(clause):
+            return
+        goes_on = says_nothing and opener == "join" and book.goes_on(clause)
+        says_nothing = goes_on or book.is_neutral(clause, has_phrase=has_phrase) or _is_label(flat, start, end)
+        if not says_nothing:
+            conceded |= reading.take(clause, opener, declined_here=declined_here)
+    if conceded:
+        reading.assert_something("")
+
+
+def _declining(clause: str, book: Phrasebook, patterns: Sequence[str], reading: _Reading) -> tuple[int, int] | None:
+    """Return the span of the words by which a clause refuses or declines, and count it."""
+    if found := book.refuses(clause):
+        reading.refuses += 1
+    elif found := book.declines(clause, patterns):
+        reading.declines += 1
+    return found
+
+
+def _is_label(flat: str, start: int, end: int) -> bool:
+    """Whether a clause is what stands before a colon ("2. Rent amount:", "Step 1:"): what follows asserts, or not."""
+    if not flat.startswith(":", end):
+        return False
+    label = _LIST_NUMBER.sub("", flat[start:end])
+    return not has_digit(label) and len(label) <= LONGEST_LABEL and len(label.split()) <= MOST_LABEL_WORDS
+
+
+_SOURCES: Final = re.compile(
+    rf"\s*(?:{'|'.join(data_file('languages')['references'])})(?:\s+[^\W\d_]+)?\s*", re.IGNORECASE
+)
+"""A label after which only sources are named ("Sources reviewed: lease.pdf")."""
+LONGEST_LABEL: Final = 60
+MOST_LABEL_WORDS: Final = 6
+_LIST_NUMBER: Final = re.compile(r"\A\s*(?:-|\(?\d{1,3}[.)])\s+|\A\s*[^\W\d_]+\s+\d{1,2}\Z")
 
 
 def check_patterns(patterns: Sequence[str]) -> None:

@@ -29,13 +29,17 @@ class Cues(NamedTuple):
 CUES: Final = {
     "en": Cues(
         beginnings=(
-            "absent", "against", "beyond", "cant", "difficult", "fail", "hard", "icant", "idk", "imposs",
-            "inappr", "insuff", "iunable", "lack", "little", "missing", "ne", "no", "omit",
-            "outside", "silent", "unable", "unanswer", "unavail", "uncertain", "unclear", "undisc",
-            "unethical", "unknown", "unmoral", "unspec", "unstated", "unsure", "violat", "wecant", "weunable",
+            "absent", "against", "assistant", "beats", "beyond", "blank", "bot", "breach", "cant", "chatbot",
+            "classified", "confidential", "difficult", "dunno", "fail", "guess", "hard", "i'd", "i'm", "icant",
+            "idk", "imposs", "inappr", "insuff", "irrel", "iunable", "lack", "leave", "little", "missing", "ne",
+            "no", "omit",
+            "outside", "privileged", "silent", "unable", "unanswer", "unavail", "uncertain", "unclear", "undisc",
+            "unethical", "unknown", "unmoral", "unrel", "unspec", "unstated", "unsure", "violat", "wecant", "weunable",
         ),
-        words=("i", "n", "na", "out", "un", "we"),
-        parts=("n't", "nnot", "ouldnot", "dont", "doesnt"),
+        words=("i", "n", "na", "off", "out", "un", "we"),
+        parts=(
+            "n't", "nnot", "ouldnot", "ouldnt", "dont", "doesnt", "didnt", "isnt", "arent", "asnt", "avent", "werent",
+        ),
     ),
 }  # fmt: skip
 """By ISO 639-1 code. ``tests/grading/test_cues.py`` walks every phrase and finds that none can match without one."""

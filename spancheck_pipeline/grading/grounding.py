@@ -77,6 +77,7 @@ def _absent(asked: Asked, passages: Sequence[str]) -> frozenset[str]:
 
 def _missing(asked: Asked, absent: frozenset[str]) -> tuple[str, ...]:
     words = [word for word in asked.words if (stems := word_stems(word)) and absent.issuperset(stems)]
+    words = words or sorted(absent)  # of a word that is there in part, as in scripts without blanks: what is not
     if not words:
         return ()
     return ("the passages do not have " + ", ".join(f"“{word}”" for word in words[:5]),)

@@ -100,6 +100,12 @@ def flatten(text: str) -> str:
     return _QUOTED.sub(lambda match: '"' + " " * (len(match.group()) - 2) + '"', plain)
 
 
+def has_digit(text: str) -> bool:
+    """Whether a text holds a digit of any script."""
+    return _DIGIT.search(text) is not None
+
+
+_DIGIT = re.compile(r"\d")
 _QUOTED = re.compile(r'(?<=\S\s)"[^"\n]{1,2000}"')
 _TABLE = str.maketrans(
     dict.fromkeys("’‘ʼ`´", "'")

@@ -65,6 +65,9 @@ def test_short_or_neutral_text_is_an_answer(text: str) -> None:
         "ไม่พบข้อมูลนี้ในเอกสาร",
         "המסמך אינו מציין את הסכום.",
         "Dokumentet säger inte vad avgiften är och det finns inget om den i avtalet för lägenheten.",
+        "Jag vet inte.",
+        "Hyresavtalet nämner inte hur hög depositionen är.",
+        "Sözleşmede evcil hayvanlar hakkında bir hüküm yer almıyor.",
         "Belge bu konuda bir bilgi içermiyor ve ücret için olan bölüm de çok kısa değil.",
     ],
 )
@@ -92,6 +95,34 @@ def test_the_cue_is_where_the_words_stand_in_the_text() -> None:
     text = "**Sorry** – the report does not specify the number."
     told = detect_abstention(text)
     assert text[told.cue_start : told.cue_end].endswith("does not specify")
+
+
+def test_a_marker_or_a_named_source_within_a_phrase_changes_nothing() -> None:
+    text = "The lease [1] does not mention a fee (source: lease.pdf, p. 3)."
+    told = detect_abstention(text)
+    assert (told.kind, text[told.cue_start : told.cue_end]) == ("abstained", "The lease [1] does not mention")
+
+
+def test_a_label_and_a_list_of_sources_assert_nothing_and_what_follows_a_label_does() -> None:
+    assert detect_abstention("**Rent amount:** Not specified.\n**Sources reviewed:** a.pdf, b.pdf").kind == "abstained"
+    assert detect_abstention("Landlord: Harbour Estates\nDeposit: not stated").kind == "partial"
+
+
+def test_a_concession_asserts_where_the_sentence_does_not_decline_or_where_it_holds_a_number() -> None:
+    assert detect_abstention("Although the lease mentions a fee, it does not say how much.").kind == "abstained"
+    assert detect_abstention("Although no date is given, the visit took place in spring.").kind == "answered"
+    assert detect_abstention("Although the date is not stated, the visit took place in spring.").kind == "hedged"
+    assert detect_abstention("Although revenue rose by 5 %, the report does not mention profit.").kind == "partial"
+
+
+def test_a_refusal_that_goes_on_with_a_number_is_a_hedge_and_one_that_moralizes_is_none() -> None:
+    assert detect_abstention("I can't disclose names, but 3 tenants have complained.").kind == "hedged"
+    assert detect_abstention("I can't disclose names. Privacy is a right of every tenant.").kind == "refused"
+
+
+def test_signs_that_can_answer_are_answers_and_punctuation_is_none() -> None:
+    assert [detect_abstention(text).kind for text in ("✓", "👍", "∞", "+")] == ["answered"] * 4
+    assert [detect_abstention(text).kind for text in ("?", "—", "{}", "“”")] == ["abstained"] * 4
 
 
 def test_words_inside_a_quotation_are_not_the_answers_own() -> None:
@@ -146,7 +177,21 @@ def test_any_text_has_a_kind_and_offsets_inside_it(text: str) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["I do not ", "I don't know but ", "the the document ", "so, but, ", "a.", "~~~ ", "没有", "не в документе ", '"'],
+    [
+        "I do not ",
+        "I don't know but ",
+        "the the document ",
+        "so, but, ",
+        "a.",
+        "~~~ ",
+        "没有",
+        "не в документе ",
+        '"',
+        "although, ",
+        "I can't; ",
+        "and the roof ",
+        "Enthält keine ",
+    ],
 )
 def test_time_grows_in_proportion_to_the_text(unit: str) -> None:
     def seconds(length: int) -> float:

@@ -46,8 +46,8 @@ PIECES = st.sampled_from(
 def test_sentences_without_a_cue_that_are_passed_over_change_nothing(text: str) -> None:
     book = phrasebook("en")
     flat = flatten(text)
-    quick = _read(flat, sentences(text), book, (), is_alone=True)
-    in_full = _read(flat, sentences(text), replace(book, cue=None), (), is_alone=False)
+    quick = _read(text, flat, sentences(text), book, patterns=(), is_alone=True)
+    in_full = _read(text, flat, sentences(text), replace(book, cue=None), patterns=(), is_alone=False)
     assert quick.abstention("en") == in_full.abstention("en")
 
 

@@ -29,7 +29,7 @@ class AbstentionCorrect(ShippedGrader):
     """Pass when an unanswerable case is declined and an answerable one is answered."""
 
     measurement: ClassVar[str] = "abstention_correct"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     name: str = "abstention_correct"
     patterns: tuple[str, ...] = ()

@@ -161,3 +161,22 @@ def test_time_grows_in_proportion_to_the_passages_however_many_sentences_ask(uni
     seconds(100)
     # As above. A passage that is read again for each of the eight sentences takes 800 times as long.
     assert seconds(1_000_000) < 300 * max(seconds(10_000), 0.004)
+
+
+def test_a_courtesy_in_any_language_is_no_claim() -> None:
+    answer = "Gerne! Die Kaution beträgt 2.000 Euro. Ich hoffe, das hilft Ihnen weiter."
+    score = graded(answer, "Die Kaution beträgt 2.000 Euro.")
+    assert [answer[f.answer_start : f.answer_end] for f in score.findings] == ["Die Kaution beträgt 2.000 Euro."]
+
+
+def test_reasoning_before_an_answer_is_not_graded() -> None:
+    answer = "<think>Perhaps the deposit is 9,000 euros.</think>The deposit is 2,000 euros."
+    score = graded(answer, LEASE)
+    assert [answer[f.answer_start : f.answer_end] for f in score.findings] == ["The deposit is 2,000 euros."]
+    assert score.outcome is Outcome.PASS
+
+
+def test_only_the_answer_of_a_json_object_is_graded() -> None:
+    answer = '{"answer": "The deposit is 2,000 euros.", "note": "The moon is made of green cheese."}'
+    score = graded(answer, LEASE)
+    assert [answer[f.answer_start : f.answer_end] for f in score.findings] == ["The deposit is 2,000 euros."]
