@@ -284,3 +284,11 @@ def test_the_reason_names_the_token_that_decides(claim, evidence, token):
 )
 def test_two_names_of_one_are_no_other(claim, evidence):
     assert check_support(claim, evidence).is_contradicted is False
+
+
+def test_of_passages_with_the_same_words_the_one_with_the_claims_numbers_is_the_best() -> None:
+    claim = "The rent of Unit 4 is EUR 2,400 per month."
+    passages = ["The rent of Unit 4 is due per month, and the deposit is EUR 900.", claim]
+    assert check_support(claim, passages).best == 1
+    assert check_support(claim, passages[::-1]).best == 0
+    assert check_support("The rent of Unit 4 is due.", passages).best == 0

@@ -60,7 +60,14 @@ def check_support(claim: str, evidence: str | Sequence[str], *, threshold: float
     passages = tuple(passage[:MOST_READ] for passage in ((evidence,) if isinstance(evidence, str) else evidence))
     claim = claim[:MOST_READ]
     is_short = len(claim) + sum(map(len, passages)) <= _KEPT_CHARS
-    return _kept(claim, passages, threshold) if is_short else _check(claim, passages, threshold)
+    weighed = _kept(claim, passages) if is_short else _weigh(claim, passages)
+    if weighed.value is None:
+        return Support(None, None, weighed.reasons)
+    supported = weighed.value >= threshold and not weighed.is_decided
+    reasons = weighed.reasons
+    if not supported and not reasons:
+        reasons = (_absent_words(ask(claim), passages),)
+    return Support(supported, weighed.value, reasons, weighed.best, weighed.denies)
 
 
 MOST_READ = 200_000
@@ -70,19 +77,34 @@ _KEPT_CHARS = 8_000
 """Characters of claim and evidence up to which the result is kept, for the same pair in another case or epoch."""
 
 
+class _Weighed(NamedTuple):
+    """What is known of a claim and passages, whatever the threshold."""
+
+    value: float | None
+    """In [0, 1]; None where nothing could be checked."""
+    reasons: tuple[str, ...] = ()
+    best: int | None = None
+    is_decided: bool = False
+    """Whether an objection makes the claim unsupported under any threshold."""
+    denies: bool = False
+
+
 @lru_cache(maxsize=8192)
-def _kept(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
-    return _check(claim, passages, threshold)
+def _kept(claim: str, passages: tuple[str, ...]) -> _Weighed:
+    return _weigh(claim, passages)
 
 
-def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
+def _weigh(claim: str, passages: tuple[str, ...]) -> _Weighed:
     passages_read = [read(passage) for passage in passages]
     asked = ask(claim)
     if asked.is_empty:
-        return Support(None, None, ("the claim has no content that could be checked",))
+        return _Weighed(None, ("the claim has no content that could be checked",))
     if not any(reading.sentences for reading in passages_read):
-        return Support(None, None, ("there is no evidence text",))
+        return _Weighed(None, ("there is no evidence text",))
     coverage = covered(asked, passages_read)
+    best = coverage.best[0]
+    if len(coverage.best) > 1 and (asked.quantities or asked.dates):
+        best = max(coverage.best, key=lambda index: checks.n_facts_told(asked, passages[index]))
     numbers, dates = checks.untold_numbers(asked, passages), checks.untold_dates(asked, passages)
     names = checks.untold_names(asked, passages)
     n_facts = len(asked.quantities) + len(asked.dates)
@@ -91,30 +113,27 @@ def _check(claim: str, passages: tuple[str, ...], threshold: float) -> Support:
     turns: list[checks.Objection] = []
     n_otherwise = 0
     if checks.may_flip(asked, coverage.one):
-        turns, n_otherwise = checks.told_otherwise(asked, passages[coverage.best])
+        turns, n_otherwise = checks.told_otherwise(asked, passages[best])
     objections = [
         *checks.number_objections(asked, numbers, passages),
         *checks.code_objections(asked, passages),
         *checks.letter_objections(asked, passages),
         *checks.date_objections(asked, dates, passages),
         *turns,
-        *checks.name_objections(asked, names, passages[coverage.best]),
+        *checks.name_objections(asked, names, passages[best]),
     ]
     is_decided = any(objection.is_decisive for objection in objections)
     share = min(1.0, share + n_otherwise / (len(asked.stems) + n_facts))
     if (is_decided or share < 1) and (stands := _stands_whole(asked, passages_read)):
         if stands.is_whole:
-            return Support(supported=True, value=1.0, best=stands.passage)
+            return _Weighed(1.0, best=stands.passage)
         share = (len(asked.stems) + told) / (len(asked.stems) + n_facts)
     value = share * (_DECISIVE if is_decided else 1.0)
     if names:
         value *= 1 - _NAME * len(names) / len(asked.names)
-    supported = value >= threshold and not is_decided
     reasons = tuple(dict.fromkeys(objection.reason for objection in objections))
-    if not supported and not reasons:
-        reasons = (_absent_words(asked, passages),)
     denies = any(objection.denies for objection in objections)
-    return Support(supported, value, reasons, coverage.best, denies)
+    return _Weighed(value, reasons, best, is_decided, denies)
 
 
 def carries(claim: str, passages: tuple[str, ...], *, threshold: float = DEFAULT_THRESHOLD) -> bool:

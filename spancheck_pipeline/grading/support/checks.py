@@ -72,6 +72,12 @@ _MOST_DATES = 1000
 """Different dates of the evidence that are compared."""
 
 
+def n_facts_told(asked: Asked, passage: str) -> int:
+    """Return how many of the claim's numbers and dates one passage has."""
+    n_facts = len(asked.quantities) + len(asked.dates)
+    return n_facts - len(untold_numbers(asked, (passage,))) - len(untold_dates(asked, (passage,)))
+
+
 def untold_names(asked: Asked, passages: Sequence[str]) -> tuple[str, ...]:
     """Return the claim's names that no word of a passage can stand for."""
     if not asked.names:

@@ -21,22 +21,22 @@ class Coverage(NamedTuple):
     """Stems in the best single sentence."""
     window: int
     """Stems in the best three sentences in a row."""
-    best: int
-    """Index of the passage with the best sentence; the one with more of the claim's words of equals, else the first."""
+    best: tuple[int, ...]
+    """Indexes of the passages with the best sentence; of equals, those with more of the claim's words first."""
 
 
 def covered(asked: Asked, readings: Sequence[Reading]) -> Coverage:
     """Return how much of a claim's words stand together in the passages. Linear in the places of its words."""
     held: list[frozenset[str]] = []
-    best, best_key = 0, (-1, -1)
-    for index, reading in enumerate(readings):
+    keys: list[tuple[int, int]] = []
+    for reading in readings:
         own = [asked.stems & sentence.held for sentence in reading.sentences]
-        key = (max(map(len, own), default=0), len(asked.stems & reading.places.keys()))
-        if key > best_key:
-            best, best_key = index, key
+        keys.append((max(map(len, own), default=0), len(asked.stems & reading.places.keys())))
         held += own
+    one = max(keys)[0]
+    best = sorted((index for index, key in enumerate(keys) if key[0] == one), key=lambda index: -keys[index][1])
     window = 0
     for at, stems in enumerate(held):
         if stems or at == 0:
             window = max(window, len(stems.union(*held[at + 1 : at + _WINDOW])))
-    return Coverage(max(0, best_key[0]), window, best)
+    return Coverage(one, window, tuple(best))
