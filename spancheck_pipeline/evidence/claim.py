@@ -162,10 +162,19 @@ _LEAD_IN = re.compile(
     r"|[^.!?]{0,80}):\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_PLEASANTRY = re.compile(
-    r"(?:i hope|let me know|feel free|please let|thank you|thanks|sure|certainly|of course|you're welcome)\b.{0,120}\Z",
+_GREETS = re.compile(
+    r"(?:sure(?: thing)?|certainly|of course|absolutely|you['’]re welcome|hello|hi(?: there)?|hey|"
+    r"thank(?:s| you)(?: so much| very much)?(?: for [^,.!?:;]{1,80})?)\s*(?:[,!.–—-]+\s*|\Z)",
+    re.IGNORECASE,
+)
+"""Words that open an answer. What follows them in their sentence is read on its own: *Sure, the deposit is due.*"""
+_OFFERS = re.compile(
+    r"(?:i hope (?:this|that|it|these)|(?:please )?let me know|(?:please )?feel free to (?:ask|reach|contact|let)|"
+    r"here(?:['’]s| is| are)|i(?:['’]d| would) be (?:happy|glad)|i(?:['’]m| am) (?:happy|glad)|happy to help)\b"
+    r"(?:(?!\d|:\s*\S).){0,160}\Z",
     re.IGNORECASE | re.DOTALL,
 )
+"""A sentence that offers something and says nothing: without a number, and nothing after a colon."""
 
 
 def _claims(sentence: str) -> bool:
@@ -175,7 +184,8 @@ def _claims(sentence: str) -> bool:
     if re.fullmatch(r"\*\*[^*\n]{1,120}\*\*:?", stripped):
         return False
     is_lead_in = stripped.endswith(":") and _LEAD_IN.match(stripped)
-    return not (is_lead_in or _PLEASANTRY.match(stripped))
+    said = stripped[greeting.end() :] if (greeting := _GREETS.match(stripped)) else stripped
+    return not (is_lead_in or first_word(said) is None or _OFFERS.match(said))
 
 
 class _Marked:

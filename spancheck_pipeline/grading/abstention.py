@@ -26,8 +26,11 @@ Kind = Literal["abstained", "refused", "hedged", "partial", "answered", "unknown
 Signal = Literal["text", "empty", "mark", "flag", "finish_reason"]
 
 REFUSING_FINISH_REASONS = frozenset(
-    {"refusal", "refused", "content_filter", "safety", "blocked", "prohibited_content", "guardrail_intervened"}
-)
+    {
+        "refusal", "refused", "content_filter", "content_filtered", "safety", "blocked", "blocklist",
+        "prohibited_content", "recitation", "spii", "guardrail_intervened", "error_toxic",
+    }
+)  # fmt: skip
 """A provider's words for "the model or its filter would not answer", lower-cased."""
 
 

@@ -13,6 +13,7 @@ from spancheck_pipeline.evidence.citation import Citation, Marker, names_of, res
 from spancheck_pipeline.evidence.claim import claim_spans, marked_claims
 from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.evidence.text import Span
+from spancheck_pipeline.grading.courtesy import is_courtesy
 from spancheck_pipeline.grading.provenance import Provenance
 from spancheck_pipeline.grading.support import carries, says_something
 from spancheck_pipeline.grading.verified import CitationVerdict
@@ -76,6 +77,7 @@ def uncited_claims(output: Output, verdicts: Sequence[CitationVerdict], *, thres
         for span in loose
         if says_something(sentence := output.answer[span.start : span.end])
         and not carries(sentence, own, threshold=threshold)
+        and not is_courtesy(sentence)
     )
 
 

@@ -1,5 +1,6 @@
 """Which words of an answer a citation is for."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -136,3 +137,22 @@ def test_a_claim_lies_in_the_answer(answer, at):
         claim = claim_of(Citation(**fields), answer)
         assert claim.start is not None
         assert 0 <= claim.start <= claim.end <= len(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "claims"),
+    [
+        ("Sure, the deposit is $5,000.", ["Sure, the deposit is $5,000."]),
+        ("Of course, the landlord must repair the roof.", ["Of course, the landlord must repair the roof."]),
+        ("Thanks for asking, the tenant pays.", ["Thanks for asking, the tenant pays."]),
+        ("Certainly the tenant pays the water.", ["Certainly the tenant pays the water."]),
+        ("You're welcome to sublet the flat.", ["You're welcome to sublet the flat."]),
+        ("Please let the landlord know within a week.", ["Please let the landlord know within a week."]),
+        ("Here is the answer: pets are allowed.", ["Here is the answer: pets are allowed."]),
+        ("I hope this helps: rent is 5 euros.", ["I hope this helps: rent is 5 euros."]),
+        ("Hello! Sure. Sure, here is what I found. Thank you for your question.", []),
+        ("I hope this helps! Let me know if you need more. I'd be happy to help.", []),
+    ],
+)
+def test_a_courtesy_is_no_claim_and_what_follows_it_is(answer, claims):
+    assert [answer[span.start : span.end] for span in claim_spans(answer)] == claims

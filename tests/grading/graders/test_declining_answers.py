@@ -3,6 +3,7 @@
 import pytest
 
 from spancheck_pipeline.evidence.run import CapturedRow, normalize
+from spancheck_pipeline.grading.abstention import REFUSING_FINISH_REASONS
 from spancheck_pipeline.grading.grader import Evidence
 from spancheck_pipeline.grading.graders.citation_accuracy import CitationAccuracy
 from spancheck_pipeline.grading.graders.groundedness import Groundedness
@@ -35,3 +36,24 @@ def grade(grader, said):
     return grader.grade(
         Evidence(case=of, output=output, row=CapturedRow(case_id="q1", question_digest="0" * 64, output=output))
     )
+
+
+@pytest.mark.parametrize("reason", sorted(REFUSING_FINISH_REASONS))
+def test_every_providers_word_for_a_refusal_is_read_in_any_case(reason):
+    said = {"answer": "ბოდიში.", "finish_reason": reason.upper()}
+    assert grade(CitationAccuracy(), said).reason_code == "refused"
+
+
+def test_what_a_query_engine_says_when_it_found_nothing_is_no_assertion():
+    assert grade(CitationAccuracy(), {"answer": "Empty Response"}).outcome is Outcome.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("courtesy", "n"),
+    [("Gern geschehen!", 0), ("Merci pour votre question !", 0), ("Sure, the deposit is due on Monday.", 1)],
+)
+def test_a_courtesy_needs_no_citation_and_what_follows_one_does(courtesy, n):
+    quote = "end the lease with 30 days written notice"
+    said = {"answer": f"{scenario.PASSAGE} {courtesy}", "citations": [{"quote": quote, "claim": scenario.PASSAGE}]}
+    found = [finding.kind for finding in grade(CitationAccuracy(), said).findings]
+    assert found == ["citation", *["uncited_claim"] * n]
