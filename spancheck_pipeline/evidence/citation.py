@@ -109,6 +109,8 @@ _MARKERS = re.compile(
     re.VERBOSE,
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒", "0123456789,")
+_WIDE = str.maketrans("［］，；", "[],;")
+"""Brackets and stops as Chinese and Japanese texts write them."""
 _PARTS = re.compile(r"(?P<id>\^?(?P<prefix>[A-Za-z]{2,12}[ _-]?)?(?P<number>\d{1,4}))|(?P<range>[–‒—-])|[,;]")
 
 
@@ -129,6 +131,8 @@ def markers(answer: str, known: Sequence[str] | None = None) -> tuple[Marker, ..
     >>> [(m.ids, m.start, m.end) for m in markers("Notice is 30 days [1][2-4]. x[3] is an index.")]
     [(('1',), 18, 21), (('2', '3', '4'), 21, 26)]
     """
+    if "［" in answer:
+        answer = answer.translate(_WIDE)
     if _MAY_MARK.search(answer) is None:
         return ()
     text = masked(answer)

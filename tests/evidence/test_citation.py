@@ -79,3 +79,10 @@ def test_a_marker_names_a_passage_by_id_or_by_place():
 def test_producers_names_become_the_canonical_ones():
     read = Citation.model_validate({"span": "a b c", "source": 7, "colour": "red"})
     assert (read.quote, read.source_id) == ("a b c", "7")
+
+
+def test_wide_brackets_are_markers_too():
+    answer = "通知期为三十天［1］。租金按月支付［2，3］。"
+    assert [(marker.ids, answer[marker.start : marker.end]) for marker in markers(answer)] == [
+        (("1",), "［1］"), (("2", "3"), "［2，3］"),
+    ]  # fmt: skip
