@@ -14,7 +14,7 @@ from importlib import resources
 from spancheck_pipeline.evidence.word import Span, remember
 
 _MARKER = (
-    r"(?:[ ]?(?:\[\^?[^\[\]\n]{1,24}\]|【[^【】\n]{1,60}】|"
+    r"(?:[ ]?(?:\[\^?[^\[\]\n]{1,24}\]|［[^［］\n]{1,24}］|【[^【】\n]{1,60}】|"
     r"<sup(?:[ ][^<>]{0,200})?>(?:<a[ ][^<>]{0,200}>)?[^<>\n]{1,12}(?:</a>)?</sup>|[⁰¹²³⁴-⁹]+))"
 )
 _CLOSING = "\"'”’»)\\]」』*_"

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spancheck_pipeline.evidence.citation import Citation, markers, resolve_marker, strip_markers
+from spancheck_pipeline.evidence.claim import marked_claims
 from spancheck_pipeline.evidence.run import Context
 
 
@@ -86,3 +87,9 @@ def test_wide_brackets_are_markers_too():
     assert [(marker.ids, answer[marker.start : marker.end]) for marker in markers(answer)] == [
         (("1",), "［1］"), (("2", "3"), "［2，3］"),
     ]  # fmt: skip
+
+
+def test_a_wide_marker_after_a_stop_belongs_to_the_sentence_before_it():
+    answer = "通知期为三十天。［1］租金按月支付。［2］"
+    told = [(answer[marked.claim.start : marked.claim.end], marked.markers[0].ids) for marked in marked_claims(answer)]
+    assert told == [("通知期为三十天。［1］", ("1",)), ("租金按月支付。［2］", ("2",))]
