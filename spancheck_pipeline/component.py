@@ -10,7 +10,7 @@ import dagster as dg
 from dagster.components import ComponentTypeSpec
 from pydantic import BaseModel
 
-from spancheck_pipeline.decision.suite import check_suite_name
+from spancheck_pipeline.decision.names import check_suite_name
 from spancheck_pipeline.definitions import build_definitions
 from spancheck_pipeline.errors import UsageError
 

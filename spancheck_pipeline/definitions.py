@@ -16,6 +16,7 @@ from spancheck_pipeline.capture.engine import Progress
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.defs import assets, broken, calibration, checks, jobs, partitions, rescore, resources, sensors
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
 from spancheck_pipeline.errors import ConfigError, SpancheckError
 from spancheck_pipeline.storage.datasets import SUITE_FILE, LoadedSuite, list_suites, load_suite
 from spancheck_pipeline.storage.judges_file import DeclaredJudges, load_judges
@@ -125,7 +126,7 @@ def _built(
             broken.broken_suite(name, error, shared, namespace=environment.namespace) for name, error in errors.items()
         ]
         built = [
-            assets.SuiteDefs(
+            SuiteDefs(
                 loaded=suite,
                 environment=environment,
                 partitions=shared,
@@ -151,7 +152,7 @@ def _built(
 
 def _assembled(
     environment: Environment,
-    built: Sequence[assets.SuiteDefs],
+    built: Sequence[SuiteDefs],
     others: Sequence[dg.AssetsDefinition],
     *,
     executor: dg.ExecutorDefinition | None,

@@ -12,6 +12,7 @@ not errors, and live with the nouns they describe.
     ├── StorageError             the storage cannot be read or written            exit 2
     │   ├── ContractError        a file of another contract                       exit 2
     │   ├── CorruptFileError     a file that is not what it should be             exit 2
+    │   │   └── ForeignFileError a file of another place                          exit 2
     │   ├── MissingDataError     nothing is stored there yet                      exit 2
     │   └── LockedError          somebody else captures this partition            exit 2
     ├── CaptureRefusedError      a capture that would break "one run per partition"  exit 2
@@ -116,6 +117,18 @@ class ContractError(StorageError):
 
 class CorruptFileError(StorageError):
     """A file is not what its place says it is."""
+
+
+class ForeignFileError(CorruptFileError):
+    """A file says of itself that it belongs to another suite, date, run, grader or revision than it lies at."""
+
+    def __init__(self, path: str, *, table: str, here: str, there: str) -> None:
+        self.here, self.there = here, there
+        super().__init__(
+            f"{path}: this {table} lies at {here}, and is that of {there}, as it says itself: it was copied or moved "
+            "here. Nothing is made of it; put the file of this place back from a backup (spancheck audit verify says "
+            "what else is not as it was written)"
+        )
 
 
 class MissingDataError(StorageError):

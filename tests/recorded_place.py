@@ -6,7 +6,9 @@ from scenario import DATE, PASSAGE, case, cited
 
 from spancheck_pipeline.api.stored import run_place
 from spancheck_pipeline.clients.target import load_target
-from spancheck_pipeline.decision.suite import GateSettings, Suite, Target
+from spancheck_pipeline.decision.gate_settings import GateSettings
+from spancheck_pipeline.decision.suite import Suite
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.grading.graders import build_graders
 from spancheck_pipeline.storage.store import Night, Store
 

@@ -17,8 +17,8 @@ from spancheck_pipeline.decision.audit import AuditHead, AuditRecord, AuditScore
 from spancheck_pipeline.decision.comparison import ComparisonDocument
 from spancheck_pipeline.decision.facts import GraderFacts, ScoreFacts
 from spancheck_pipeline.decision.gate import decide
+from spancheck_pipeline.decision.gate_settings import GateSettings
 from spancheck_pipeline.decision.scorecard import build_scorecard
-from spancheck_pipeline.decision.suite import GateSettings
 from spancheck_pipeline.decision.trend import TrendDocument
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow

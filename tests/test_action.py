@@ -67,7 +67,7 @@ def recorded(folder: str) -> None:
         main(["run", "small", "--out", f"{folder}/audit_log.json"])
 
 
-def test_a_suite_that_is_good_enough_passes_and_leaves_summary_junit_and_audit_log(runner):
+def test_a_suite_that_is_good_enough_passes_and_leaves_summary_junit_report_and_audit_log(runner):
     assert runner.step("Install").returncode == 0
     assert runner.step("Run", suite="small").returncode == 0
     done = runner.step("Decide")
@@ -79,6 +79,7 @@ def test_a_suite_that_is_good_enough_passes_and_leaves_summary_junit_and_audit_l
     seal = json.loads((runner.folder / "spancheck-out" / "audit_log.json.seal.json").read_text())
     assert head == f"audit-head={seal['head']}"
     assert f"Head of the audit log: `{seal['head']}`" in runner.read("summary")
+    assert 'id="overview"' in (runner.folder / "spancheck-out" / "report.html").read_text()
     assert (
         minidom.parse(str(runner.folder / "spancheck-out" / "junit.xml")).documentElement.getAttribute("failures")
         == "0"
@@ -134,6 +135,7 @@ def test_a_cases_file_and_a_target_run_without_a_suite(runner):
 
     cases = str(runner.project.suite_folder / "cases.jsonl")
     assert runner.step("Run", cases=cases, target="mine.py:answer").returncode == 0
+    assert (runner.folder / "spancheck-out" / "report.html").is_file()
     assert runner.step("Decide", thresholds="abstention_correct=1").returncode == 1
 
 

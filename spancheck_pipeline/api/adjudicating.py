@@ -14,13 +14,13 @@ from spancheck_pipeline.decision.figures import Adjudicated, AdjudicatedFigures,
 from spancheck_pipeline.decision.scorecard import build_scorecard
 from spancheck_pipeline.decision.threshold import COMPLETION
 from spancheck_pipeline.errors import MissingDataError
-from spancheck_pipeline.storage.adjudications import adjudications_digest, read_adjudications
+from spancheck_pipeline.storage.adjudications import batch_digests, read_adjudications
 from spancheck_pipeline.storage.store import Place, Store
 
 WHOLE_FIELDS = ("outcome", "value", "reason_code", "reason")
 """What a disposition of a score as a whole is of."""
 INPUT = "adjudications"
-"""Name of the dispositions among what a scorecard was made from."""
+"""What the names of batches of dispositions begin with, among what a scorecard was made from."""
 
 _Given = Mapping[tuple[str, int], Mapping[str, Adjudication]]
 """Case id and epoch → item → disposition, of one grader."""
@@ -30,17 +30,16 @@ def with_adjudicated(
     store: Store, place: Place, evidence: Evidence, scorecard: ScorecardDocument, *, at: dt.datetime
 ) -> ScorecardDocument:
     """Return a scorecard with the figures that dispositions which hold at an instant come to; without any, as it is."""
-    content = adjudications_digest(store, place)
-    if content is None:
+    batches = adjudication_inputs(store, place)
+    if not batches:
         return scorecard
     found = adjudicated(store, place, evidence, at=at)
-    return scorecard.model_copy(update={"adjudicated": found, "inputs": {**scorecard.inputs, INPUT: content}})
+    return scorecard.model_copy(update={"adjudicated": found, "inputs": {**scorecard.inputs, **batches}})
 
 
 def adjudication_inputs(store: Store, place: Place) -> dict[str, str]:
-    """Return what of a scorecard's inputs the dispositions are."""
-    content = adjudications_digest(store, place)
-    return {} if content is None else {INPUT: content}
+    """Return what of a scorecard's inputs the dispositions are: each batch by its name."""
+    return {f"{INPUT}/{name}": value for name, value in batch_digests(store, place).items()}
 
 
 def check_not_expired(place: Place, scorecard: ScorecardDocument, *, decided_at: dt.datetime) -> None:
@@ -113,6 +112,7 @@ class _Made:
         return AdjudicatedFigures(
             counts=grader.counts,
             pass_rate=grader.pass_rate,
+            lower_bound=grader.lower_bound,
             n_confirmed=self.kinds["confirmed"],
             n_passes=self.kinds["passes"],
             n_fails=self.kinds["fails"],

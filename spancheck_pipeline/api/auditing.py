@@ -11,24 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, read_seals, rows_and_records
-from spancheck_pipeline.decision.audit import SCHEMA_VERSION, AuditHead, AuditRecord, head_of, record_of
+from spancheck_pipeline.api.audit_logs import open_audit_log, read_head, read_records, read_seals, rows_and_records
+from spancheck_pipeline.decision.audit import AuditHead, AuditRecord, head_of, record_of
 from spancheck_pipeline.decision.audit_1_0 import earlier_case, earlier_head
 from spancheck_pipeline.decision.audit_chain import KEY_BYTES, Chain, parted
 from spancheck_pipeline.decision.audit_redaction import Redactor
-from spancheck_pipeline.errors import ConfigError, ContractError, CorruptFileError, MissingDataError, Problem
-from spancheck_pipeline.evidence.canonical import CONTRACT
+from spancheck_pipeline.errors import ConfigError, CorruptFileError, MissingDataError, Problem
 from spancheck_pipeline.storage.audit_files import (
     BrokenLogError,
     Format,
     LogWriter,
+    check_version,
     format_of,
     is_lines,
     log_pieces,
     read_header,
 )
+from spancheck_pipeline.storage.contract_documents import text_of
 from spancheck_pipeline.storage.documents import write_text, writing
-from spancheck_pipeline.storage.seals import seal_text
 from spancheck_pipeline.storage.store import Place, Store, StoredFile
 from spancheck_pipeline.storage.text_pool import TextPool
 
@@ -137,7 +137,7 @@ def _export_seal(store: Store, place: Place, file: StoredFile, target: Path | IO
     if sealed is None or not isinstance(target, Path) or (target.exists() and not target.is_file()):
         return None
     path = seal_path_of(target)
-    write_text(path, seal_text(sealed.seal))
+    write_text(path, text_of(sealed.seal))
     return path
 
 
@@ -201,12 +201,3 @@ def _records(path: Path) -> Iterator[AuditRecord]:
     except (KeyError, TypeError, ValueError) as error:
         what = f"holds a record that is none ({type(error).__name__})"
         raise ConfigError(str(path), [Problem(what=what, fix="spancheck audit verify names it")]) from None
-
-
-def check_version(header: Mapping[str, Any], name: str) -> None:
-    """Raise ``ContractError`` for a header of another schema version or contract than this package's."""
-    version = header.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise ContractError(name, found=f"schema_version {version}", known=CONTRACT)
-    if header.get("contract") != CONTRACT:
-        raise ContractError(name, found=header.get("contract"), known=CONTRACT)

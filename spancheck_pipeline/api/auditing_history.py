@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spancheck_pipeline.api.adjudicating import INPUT as ADJUDICATIONS
-from spancheck_pipeline.api.recording import read_seals
+from spancheck_pipeline.api.audit_logs import read_seals
+from spancheck_pipeline.api.dispositions import batches_of
+from spancheck_pipeline.api.erased import gone_dates
 from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.errors import MissingDataError
 from spancheck_pipeline.storage.store import Place, Store, StoredFile
@@ -45,6 +46,8 @@ class PastDecision:
     """Head of its audit log's chain; None where the log was never written or sealed."""
     is_recorded: bool
     """Whether its audit log is kept, so that it can be exported as it was decided."""
+    missing_before: tuple[int, ...]
+    """Numbers of the decisions that were made between the one before it that is kept and this one, and are gone."""
     changes: tuple[str, ...]
     """What it rests on otherwise than the decision before, a sentence each, without text; empty for the first one, and
     where everything is as it was."""
@@ -58,7 +61,7 @@ def decision_history(store: Store, place: Place) -> tuple[PastDecision, ...]:
     """
     gates = store.revisions(place, GATE)
     if not gates:
-        raise MissingDataError(f"{place}: no decision is stored")
+        store.open(place, GATE)  # says which nights there are
     logs = {file.metadata.get("gate"): file for file in store.revisions(place, AUDIT_LOG)}
     found: list[PastDecision] = []
     for gate in gates:
@@ -68,12 +71,13 @@ def decision_history(store: Store, place: Place) -> tuple[PastDecision, ...]:
 
 
 def decided_dates(store: Store, suite: str) -> tuple[str, ...]:
-    """Return the dates on which a suite has a decision, in order.
+    """Return the dates on which a suite has a decision, in order; none where all of them are gone.
 
     Raises:
-        MissingDataError: when there is none.
+        MissingDataError: when there never was one.
     """
-    if found := store.dates(suite, GATE):
+    found = store.dates(suite, GATE)
+    if found or gone_dates(store, suite):
         return found
     raise MissingDataError(f"{suite}: no decision is stored on any date; `spancheck nightly {suite}` makes one")
 
@@ -89,11 +93,13 @@ def _past(
         if name.startswith(f"{SCORES.name}/")
     }
     changes = _Changes(store, place, before.decision, decision) if before else None
+    first = 1 + (before.decision.revision or 0) if before else 1
     return PastDecision(
         decision=decision,
         graders=graders,
         head=sealed.seal.head if sealed else None,
         is_recorded=log is not None,
+        missing_before=tuple(range(first, gate.revision)),
         changes=(*changes.of_evidence(), *_of_graders(before.graders, graders), *changes.of_rules())
         if before and changes
         else (),
@@ -159,9 +165,9 @@ class _Changes:
             return None
         return {row["case_id"]: (row["question_digest"], row["label_digest"]) for row in file.rows(columns)}
 
-    def _dispositions(self, decision: GateDecision) -> str | None:
+    def _dispositions(self, decision: GateDecision) -> dict[str, Any]:
         file = self._file(SCORECARD, decision.inputs.get(SCORECARD.name))
-        return None if file is None else file.document().get("inputs", {}).get(ADJUDICATIONS)
+        return {} if file is None else batches_of(file.document().get("inputs", {}))
 
     def _baselines(self, decision: GateDecision) -> list[tuple[Any, ...]]:
         file = self._file(COMPARISON, decision.inputs.get(COMPARISON.name))

@@ -1,6 +1,6 @@
 """The files that an audit log was made from: whether each is what it was, and whether the log repeats what it says.
 
-The log's own file is read in ``auditing_stored.py``; putting the verdict together lives in ``auditing_checks.py``.
+The log's own file is read in ``auditing_stored.py``; putting the verdict together lives in ``auditing_place.py``.
 """
 
 from __future__ import annotations
@@ -11,23 +11,32 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from spancheck_pipeline.api.auditing_stored import said
+from spancheck_pipeline.api.dispositions import batches_of, disposition_cells, signed_of
+from spancheck_pipeline.api.named_files import named_file
+from spancheck_pipeline.decision.audit import AuditHead
+from spancheck_pipeline.decision.audit_chain import file_commitment, sealed_name
+from spancheck_pipeline.decision.audit_seal import Seal
 from spancheck_pipeline.decision.comparison import ComparisonDocument
 from spancheck_pipeline.decision.figures import ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision
-from spancheck_pipeline.errors import StorageError
+from spancheck_pipeline.errors import (
+    ContractError,
+    CorruptFileError,
+    ForeignFileError,
+    MissingDataError,
+    StorageError,
+)
 from spancheck_pipeline.evidence.run import Manifest
-from spancheck_pipeline.storage.digests import content_fault
+from spancheck_pipeline.storage.digests import content_fault, file_digest
+from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.store import Place, Store, StoredFile
 from spancheck_pipeline.storage.tables import (
     CAPTURED_RUN,
     CASES,
     COMPARISON,
     GATE,
-    JUDGE_VERDICTS,
     SCORECARD,
     SCORES,
-    Row,
-    Table,
 )
 
 _SCORE_CELLS: Final = ("grader_version", "spec_digest", "outcome", "value", "reason_code", "reason", "findings")
@@ -35,40 +44,109 @@ _CALL_CELLS: Final = tuple(field.name for field in CAPTURED_RUN.schema if field.
 _CASE_CELLS: Final = tuple(field.name for field in CASES.schema if field.name not in {"position", "contexts"})
 
 
+class Contents:
+    """Whether files are what their content digests are of; each is read through once, however often it is asked."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str | None] = {}
+        self._bytes: dict[str, str] = {}
+
+    def faults(self, file: StoredFile) -> tuple[str, ...]:
+        """Return what is wrong with a file's content, or nothing."""
+        if file.path not in self._known:
+            self._known[file.path] = content_fault(file)
+        found = self._known[file.path]
+        return () if found is None else (found,)
+
+    def other_bytes(self, file: StoredFile, name: str, header: Mapping[str, Any], seal: Seal | None) -> Iterator[str]:
+        """Yield that a file has other bytes than were sealed; ``name`` is what a log's header calls it.
+
+        Raises:
+            KeyError, TypeError, ValueError: for a header without a key.
+        """
+        if seal is None or not seal.files:
+            return
+        key = bytes.fromhex(header["chain"]["key"])
+        sealed = seal.files.get(sealed_name(key, name))
+        if sealed is None:
+            return
+        if file.path not in self._bytes:
+            self._bytes[file.path] = file_digest(file)
+        if file_commitment(key, name, self._bytes[file.path]) != sealed:
+            yield (
+                f"{file.path}: has other bytes than were sealed, though its content is the same: it was written again "
+                "by something else than this package, or damaged where no reader looks"
+            )
+
+
+def fault_of(error: StorageError) -> str:
+    """Return what an error says of a file that does not stand as it was written, without advice to make it anew.
+
+    Raises:
+        StorageError: the error itself, where the storage cannot be reached: that is no fault of the file.
+    """
+    if isinstance(error, ForeignFileError | ContractError | MissingDataError):
+        return str(error)
+    if isinstance(error, CorruptFileError):
+        what = str(error).partition("; ")[0]
+        return f"{what}: it was changed or damaged. Keep it as it is, and restore it from a backup"
+    raise error
+
+
+def named_faults(
+    store: Store,
+    place: Place,
+    inputs: Mapping[str, Any],
+    contents: Contents,
+    *,
+    header: Mapping[str, Any] | None = None,
+    seal: Seal | None = None,
+    whole: dict[str, StoredFile] | None = None,
+) -> Iterator[str]:
+    """Yield what is wrong with the files that inputs name: missing, changed, or other than header and seal say.
+
+    ``whole`` takes the files that nothing is wrong with, by their names.
+    """
+    for name, content_digest in inputs.items():
+        try:
+            opened = named_file(store, place, name, str(content_digest))
+            if opened is None:
+                continue
+            file = opened
+            faults = [*contents.faults(file), *(_document_faults(file, name, header) if header else ())]
+            if header and not faults:
+                faults = [*contents.other_bytes(file, name, header, seal)]
+        except StorageError as error:
+            faults = [fault_of(error)]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            faults = [f"{name} of {place}: its metadata cannot be read ({type(error).__name__}); it was changed"]
+        if not faults and whole is not None:
+            whole[name] = file
+        yield from faults
+
+
 def source_faults(
-    store: Store, place: Place, log: StoredFile, header: Mapping[str, Any], *, is_in_order: bool
+    store: Store,
+    place: Place,
+    log: StoredFile,
+    header: Mapping[str, Any],
+    contents: Contents,
+    *,
+    seal: Seal | None,
+    is_in_order: bool,
 ) -> Iterator[str]:
     """Yield what is wrong with the files that a log was made from, and where it does not repeat them.
 
     ``is_in_order``: the log's records stand where they were written, so that they can be laid beside other files' rows.
     """
     whole: dict[str, StoredFile] = {}
-    for name, content_digest in (header.get("inputs") or {}).items():
-        table, grader = _table_of(name)
-        if table is None:
-            continue
-        try:
-            file = store.open_by_digest(place, table, content_digest, grader)
-            faults = [*filter(None, [content_fault(file)]), *_document_faults(file, name, header)]
-        except StorageError as error:
-            faults = [str(error)]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            faults = [f"{name} of {place}: its metadata cannot be read ({type(error).__name__}); it was changed"]
-        if not faults:
-            whole[name] = file
-        yield from faults
-    if is_in_order:
-        yield from _repeated_faults(log, whole)
-
-
-_BY_NAME: dict[str, Table] = {
-    table.name: table for table in (CASES, CAPTURED_RUN, JUDGE_VERDICTS, SCORECARD, COMPARISON, GATE)
-}
-
-
-def _table_of(name: str) -> tuple[Table | None, str | None]:
-    kind, _, grader = name.partition("/")
-    return (SCORES, grader) if kind == SCORES.name and grader else (_BY_NAME.get(name), None)
+    inputs = header.get("inputs") or {}
+    yield from named_faults(store, place, inputs, contents, header=header, seal=seal, whole=whole)
+    if not is_in_order:
+        return
+    yield from _repeated_faults(log, whole)
+    if batches_of(inputs).keys() <= whole.keys():
+        yield from _disposition_faults(store, place, log)
 
 
 def _document_faults(file: StoredFile, name: str, header: Mapping[str, Any]) -> Iterator[str]:
@@ -109,6 +187,23 @@ def _is_same(there: Any, sealed: Any, model: type[BaseModel] | None) -> bool:
         return model.model_validate(there) == model.model_validate(sealed)
     except ValidationError:
         return False
+
+
+def _disposition_faults(store: Store, place: Place, log: StoredFile) -> Iterator[str]:
+    """Yield the first record whose dispositions are not those that the batches say."""
+    try:
+        signed = signed_of(store, place, AuditHead.model_validate(log.document()))
+        columns = ["case_id", "epoch", "scores", "dispositions"]
+        for number, row in enumerate(log.rows(columns), start=1):
+            made = disposition_cells(signed.of(row["case_id"], row["epoch"], row["scores"] or ()))
+            if said({"dispositions": row["dispositions"] or []}) != said({"dispositions": made}):
+                where = f"record {number} (case {row['case_id']!r}, epoch {row['epoch']})"
+                yield f"{where}: its dispositions are not those that were signed before the decision"
+                return
+    except CorruptFileError as error:
+        yield fault_of(error)
+    except (ValueError, KeyError, TypeError) as error:
+        yield f"{log.path}: its dispositions cannot be read ({type(error).__name__}); it was changed"
 
 
 # -- record by record -----------------------------------------------------------------------------------------------
@@ -177,4 +272,4 @@ def _first_unlike(here: Mapping[str, Any], there: Mapping[str, Any], names: Sequ
     return "" if is_same else what
 
 
-__all__ = ["source_faults"]
+__all__ = ["Contents", "fault_of", "named_faults", "source_faults"]

@@ -2,7 +2,7 @@
 
 A Parquet file has cells that are no part of a record, and says more of itself than its chained header does: all of that
 is derived from the record and the header a second time, and compared. The files that it was made from are compared in
-``auditing_sources.py``; putting the verdict together lives in ``auditing_checks.py``.
+``auditing_sources.py``; putting the verdict together lives in ``auditing_place.py``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from spancheck_pipeline.api.recording import record_of_row
+from spancheck_pipeline.api.audit_logs import record_of_row
+from spancheck_pipeline.api.dispositions import disposition_cells
 from spancheck_pipeline.decision.audit import AuditRecord
 from spancheck_pipeline.decision.audit_chain import parted, record_digest, salt_of
 from spancheck_pipeline.evidence.canonical import canonical_json
+from spancheck_pipeline.storage.rows import Row, audit_row
 from spancheck_pipeline.storage.store import Night, Place, StoredFile
-from spancheck_pipeline.storage.tables import Row, audit_row
 
 _MOST_TRIED: Final = 5000
 """Digests that are made at most to find out under which numbers misplaced records were written."""
@@ -105,6 +106,7 @@ def _unlike(row: Row, record: AuditRecord, run_id: str) -> str:
         cost_usd=record.cost_usd,
         scores=fields["scores"],
         verdicts=fields["verdicts"],
+        dispositions=disposition_cells(record.dispositions),
         previous_digest=row["previous_digest"],
         record_digest=row["record_digest"],
     )

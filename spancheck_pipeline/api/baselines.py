@@ -12,13 +12,29 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from spancheck_pipeline import __version__
 from spancheck_pipeline.api.facts import Evidence, row_facts, score_facts, score_facts_of, stored_score_facts
 from spancheck_pipeline.api.judging import unstable_cases, verdicts_at, verdicts_digest
+from spancheck_pipeline.api.signers import own_signer
 from spancheck_pipeline.api.snapshot import read_snapshot
-from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, ComparisonDocument, RunIdentity, compare
+from spancheck_pipeline.decision.comparison import (
+    ComparedCase,
+    ComparedRun,
+    ComparisonDocument,
+    RunIdentity,
+    compare,
+    grounded_of,
+)
 from spancheck_pipeline.decision.facts import ScoreFacts
 from spancheck_pipeline.decision.gate import GateDecision
-from spancheck_pipeline.decision.promotion import Kind, Promotion, first_before, last_good_before, release_before
+from spancheck_pipeline.decision.promotion import (
+    Kind,
+    Promotion,
+    PromotionSeal,
+    first_before,
+    last_good_before,
+    release_before,
+)
 from spancheck_pipeline.decision.rule import Answer
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.errors import MissingDataError, PromotionRefusedError, StorageError, UsageError
@@ -28,9 +44,17 @@ from spancheck_pipeline.evidence.run import Manifest, Prices
 from spancheck_pipeline.grading.evaluate import grade_rows
 from spancheck_pipeline.grading.grader import Grader, spec_of
 from spancheck_pipeline.grading.judge import MISSING
-from spancheck_pipeline.storage.promotions import promotions, read_promotion, record_promotion
+from spancheck_pipeline.storage.promotions import (
+    keep_promotion_seal,
+    promotion_seals,
+    promotions,
+    read_promotion,
+    record_promotion,
+)
+from spancheck_pipeline.storage.rows import captured_from_row
+from spancheck_pipeline.storage.signing import Signer
 from spancheck_pipeline.storage.store import Night, Place, Store, StoredFile
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, SCORES, captured_from_row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, SCORES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +70,7 @@ class Promoted:
 def baselines_before(store: Store, suite: str, date: str | None) -> dict[Kind, Promotion]:
     """Return the baselines that count for a date of a suite (for None: now): the release, and the last good run.
 
-    Until a person pins a release, it is the first run that passed and was promoted.
+    Until a person pins a release, it is the first run that its gate let pass.
     """
     pinned = promotions(store, suite, "release")
     promoted = promotions(store, suite, "last_good")
@@ -140,6 +164,7 @@ def _compared(
         ),
         suite=suite.name,
         graders=[grader.name for grader in graders],
+        grounded=grounded_of({grader.name: spec_of(grader).measurement for grader in graders}),
         inputs=inputs,
     )
 
@@ -286,11 +311,29 @@ def _proposed(
 
 
 def _recorded(store: Store, promotion: Promotion, decision: GateDecision) -> Promoted:
+    signer = own_signer()
     keys = promotions(store, promotion.suite, promotion.kind)
     # A release is what was pinned last; a last good run is looked for among those of its own date.
     same = keys[-1:] if promotion.kind == "release" else [key for key in keys if key.date == promotion.date][-1:]
     for key in same:
         kept = read_promotion(store, promotion.suite, promotion.kind, key)
         if kept.captured_run == promotion.captured_run:
+            if not promotion_seals(store, promotion.suite, promotion.kind).get(kept.number):
+                _seal(store, kept, signer)  # killed before it was sealed
             return Promoted(promotion=kept, is_new=False, answer=decision.answer)
-    return Promoted(promotion=record_promotion(store, promotion), is_new=True, answer=decision.answer)
+    recorded = record_promotion(store, promotion)
+    _seal(store, recorded, signer)
+    return Promoted(promotion=recorded, is_new=True, answer=decision.answer)
+
+
+def _seal(store: Store, promotion: Promotion, signer: Signer | None) -> None:
+    seal = PromotionSeal(
+        suite=promotion.suite,
+        promotion_kind=promotion.kind,
+        number=promotion.number,
+        date=promotion.date,
+        digest=promotion.digest,
+        sealed_at=dt.datetime.now(dt.UTC),
+        package_version=__version__,
+    ).checked()
+    keep_promotion_seal(store, signer.sign(seal) if signer else seal)

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from spancheck_pipeline.api.capturing import Contain
-from spancheck_pipeline.api.judging import Judged, LoadJudge, judge_packets
+from spancheck_pipeline.api.judge_session import LoadJudge
+from spancheck_pipeline.api.judging import Judged, judge_packets
 from spancheck_pipeline.api.trusting import served_models
+from spancheck_pipeline.capture.containment import Contain
 from spancheck_pipeline.capture.engine import Progress
 from spancheck_pipeline.decision.calibration import GoldAnswer, calibrate
 from spancheck_pipeline.decision.judged_figures import CalibrationDocument, Subject

@@ -8,64 +8,28 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
 
+from spancheck_pipeline.api.capture_begin import Begun, Mode, begin
+from spancheck_pipeline.api.captured import Captured, publish_capture, reused
 from spancheck_pipeline.api.environment import Durability, durability
-from spancheck_pipeline.api.manifest import Tally
-from spancheck_pipeline.api.snapshot import read_snapshot
+from spancheck_pipeline.api.manifest import read_manifest
 from spancheck_pipeline.api.spending import spending_of
+from spancheck_pipeline.capture.containment import Contain, kept_away
 from spancheck_pipeline.capture.engine import CaptureSummary, Progress, run_capture
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.decision.suite import Suite
-from spancheck_pipeline.errors import BudgetError, CaptureRefusedError, MissingDataError, StorageError
-from spancheck_pipeline.evidence.case import Case, dataset_digest
-from spancheck_pipeline.evidence.run import CapturedRow, Manifest, TargetFacts
+from spancheck_pipeline.errors import BudgetError, CaptureRefusedError, StorageError
+from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.grading.grader import Grader
-from spancheck_pipeline.storage.journal import JournalHeader, KeptJournal, questions_digest
+from spancheck_pipeline.storage.journal import KeptJournal
 from spancheck_pipeline.storage.lock import CaptureLock
 from spancheck_pipeline.storage.object_journal import Flush
-from spancheck_pipeline.storage.pruned import was_pruned
-from spancheck_pipeline.storage.store import Night, Place, Published, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, captured_from_row, captured_to_row
-
-Contain = Callable[[Path | None], AbstractContextManager[object]]
-"""Keeps what a target prints and logs away: in a file, or nowhere."""
-
-
-def kept_away(contain: Contain | None, log_file: Path | None = None) -> AbstractContextManager[object]:
-    """Return what keeps a target's or grader's prints away, or nothing at all where the caller wants to see them."""
-    return contain(log_file) if contain else nullcontext()
-
-
-Mode = Literal["capture", "recapture", "retry_errors"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Captured:
-    """What became of a capture. Counts, ids, versions."""
-
-    published: Published
-    manifest: Manifest
-    is_reused: bool
-    """True when the place was captured already and nothing was called."""
-    n_calls: int
-    """Calls made now."""
-    warnings: tuple[str, ...] = ()
-
-
-def read_manifest(store: Store, place: Place) -> Manifest:
-    """Return the manifest of a captured place."""
-    return Manifest.model_validate(store.open(place, CAPTURED_RUN).document())
-
-
-def new_run_id(suite: str, date: str | None) -> str:
-    """Return a fresh run id that tells suite and date, for people, and is unique."""
-    return "-".join(part for part in (suite, date, uuid.uuid4().hex[:8]) if part)
+from spancheck_pipeline.storage.store import Place, Store
+from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
 
 def capture_place(
@@ -127,16 +91,6 @@ def capture_place(
     return replace(captured, n_calls=summary.attempts, warnings=warnings_of(summary))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """A capture that may go on: what it asks, under which header, and what it starts from."""
-
-    mode: Mode
-    cases: tuple[Case, ...]
-    header: JournalHeader
-    base: Base | None
-
-
 class Part(NamedTuple):
     """What one process captures: the whole of it, or one shard."""
 
@@ -145,33 +99,6 @@ class Part(NamedTuple):
     cases: tuple[Case, ...]
     suite: Suite
     """With its share of what is limited for the whole."""
-
-
-def begin(
-    store: Store,
-    place: Place,
-    suite: Suite,
-    facts: TargetFacts,
-    *,
-    mode: Mode,
-    config: str | None,
-    now: dt.datetime,
-) -> Begun | None:
-    """Return what is to be captured, or None when there is nothing to call for. The caller holds the place's lock.
-
-    Raises:
-        CaptureRefusedError: when what is stored was made by another target version, or is gone.
-        MissingDataError: for ``retry_errors`` on a place that was never captured.
-    """
-    if mode == "capture" and store.exists(place, CAPTURED_RUN):
-        return None
-    _refuse_lost(store, place, mode)
-    base = _base(store, place, mode)
-    if base and not base.failed and mode == "retry_errors":
-        return None
-    cases = read_snapshot(store, place)
-    header = _header(place, suite, cases, facts, mode=mode, base=base, config=config, now=now)
-    return Begun(mode=mode, cases=cases, header=header, base=base)
 
 
 def capture_part(
@@ -253,181 +180,6 @@ def _tidy(store: Store, place: Place) -> None:
                     store.discard_journal(kind, place)
 
 
-def _refuse_lost(store: Store, place: Place, mode: Mode) -> None:
-    """Refuse to call again for a place whose captured run was there once and is gone.
-
-    Raises:
-        CaptureRefusedError: unless everything is captured again on purpose.
-    """
-    if mode != "capture" or store.unfinished(place):
-        return
-    if isinstance(place, Night) and was_pruned(store, place):
-        raise CaptureRefusedError(
-            f"{place} was pruned: what was decided about it stands, its answers are gone, and nothing is called again; "
-            "capture everything anew on purpose (--recapture)"
-        )
-    if store.exists(place, GATE) or store.revisions(place, CAPTURED_RUN):
-        raise CaptureRefusedError(
-            f"{store.path(place, CAPTURED_RUN)}: is missing, although {place} was captured and decided about; "
-            "restore it, or capture everything again on purpose (--recapture)"
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
-    """The captured run that a new pass starts from."""
-
-    manifest: Manifest
-    revision: int
-    failed: set[tuple[str, int]]
-
-
-def _base(store: Store, place: Place, mode: Mode) -> Base | None:
-    if mode == "capture":
-        return None
-    if not store.exists(place, CAPTURED_RUN):
-        if mode == "retry_errors" and isinstance(place, Night) and was_pruned(store, place):
-            raise MissingDataError(f"{place} was pruned: its answers are gone, so no failed call can be retried")
-        if mode == "retry_errors":
-            raise MissingDataError(f"{place}: never captured, so no failed call can be retried; capture it first")
-        return None
-    file = store.open(place, CAPTURED_RUN)
-    rows = file.rows(["case_id", "epoch", "answered"])
-    failed = {(row["case_id"], row["epoch"]) for row in rows if not row["answered"]}
-    return Base(manifest=Manifest.model_validate(file.document()), revision=file.revision, failed=failed)
-
-
-def _header(
-    place: Place,
-    suite: Suite,
-    cases: tuple[Case, ...],
-    facts: TargetFacts,
-    *,
-    mode: Mode,
-    base: Base | None,
-    config: str | None,
-    now: dt.datetime,
-) -> JournalHeader:
-    retried = base if mode == "retry_errors" else None
-    if retried and retried.manifest.target.version != facts.version:
-        raise CaptureRefusedError(
-            f"{place} (run {retried.manifest.run_id}) was captured by target version "
-            f"{retried.manifest.target.version!r}, and the target is {facts.version!r} now; one run has one "
-            "version: capture all of it again (--recapture)"
-        )
-    if isinstance(place, Night):
-        run_id = retried.manifest.run_id if retried else new_run_id(place.suite, place.date)
-    else:
-        run_id = place.run_id
-    return JournalHeader(
-        run_id=run_id,
-        suite=place.suite,
-        date=place.date,
-        config=config,
-        mode=mode,
-        dataset_digest=dataset_digest(cases),
-        questions_digest=questions_digest(cases),
-        target=facts,
-        epochs=suite.epochs,
-        started_at=retried.manifest.started_at if retried else now,
-        base_revision=base.revision if base else None,
-    )
-
-
-def publish_capture(
-    store: Store,
-    place: Place,
-    suite: Suite,
-    begun: Begun,
-    journals: Sequence[KeptJournal],
-    *,
-    lock: CaptureLock,
-    config: str | None,
-    graders: Sequence[Grader],
-    now: dt.datetime,
-) -> Captured:
-    """Write the captured run from its journals, then let the journals go. The first of them has the run's header."""
-    cases, base = begun.cases, begun.base
-    header = journals[0].header
-    keys = [(case.id, epoch) for case in cases for epoch in range(header.epochs)]
-    tally = Tally(suite.prices)
-    rows = tally.counting(_merged(store, place, keys, journals, base if header.mode == "retry_errors" else None))
-    snapshot = store.open(place, CASES)
-
-    def manifest(_revision: int, _digest: str) -> dict[str, object]:
-        finished_at = max(now, header.started_at)
-        manifest = tally.manifest(header, suite, cases, config=config, graders=graders, finished_at=finished_at)
-        return manifest.model_dump(mode="json")
-
-    published = store.publish(
-        place,
-        CAPTURED_RUN,
-        (captured_to_row(row, header.run_id) for row in rows),
-        identity={"run_id": header.run_id, "questions": questions_digest(cases)},
-        metadata={"run_id": header.run_id, "suite": place.suite, "cases": snapshot.content_digest},
-        document=manifest,
-        check=lock.check,
-    )
-    # The one with the header last: as long as it stands, whatever is left of the others is known to be of this run.
-    for journal in reversed(journals):
-        journal.discard()
-    if header.mode == "recapture":
-        # What an unfinished capture of the superseded run left holds texts, and nobody will resume it.
-        for overtaken in store.unfinished(place):
-            if overtaken.startswith(("capture", "retry_errors")):
-                store.discard_journal(overtaken, place)
-    return Captured(published=published, manifest=read_manifest(store, place), is_reused=False, n_calls=0)
-
-
-def _rows(journals: Sequence[KeptJournal], keys: Iterable[tuple[str, int]]) -> Iterator[CapturedRow]:
-    """Yield the row of each key, from whichever journal has it; a key that none has is the first one's to refuse."""
-    for key in keys:
-        holder = next((journal for journal in journals if journal.state(key) is not None), journals[0])
-        yield from holder.rows([key])
-
-
-def _merged(
-    store: Store, place: Place, keys: list[tuple[str, int]], journals: Sequence[KeptJournal], base: Base | None
-) -> Iterator[CapturedRow]:
-    """Yield one row a key, in order: the journals' where they have one, else what was captured before."""
-    if base is None:
-        yield from _rows(journals, keys)
-        return
-    earlier = (captured_from_row(row) for row in store.open(place, CAPTURED_RUN).rows())
-    retried = base.failed
-    now = _rows(journals, [key for key in keys if key in retried])
-    for row in earlier:
-        if row.key in retried:
-            again = next(now)
-            yield again.model_copy(update={"attempts": row.attempts + again.attempts})
-        else:
-            yield row
-
-
-def refuse_other_run(store: Store, place: Place, suite: Suite, config: str | None) -> None:
-    """Refuse to go on with an ad-hoc run under what it was not captured with. A night is re-used as it is.
-
-    Raises:
-        CaptureRefusedError: naming the run, and every difference with both sides.
-    """
-    if isinstance(place, Night) or not store.exists(place, CAPTURED_RUN):
-        return
-    manifest = read_manifest(store, place)
-    stated = suite.target.version
-    facts: list[tuple[str, object, object]] = [
-        ("suite", manifest.suite, suite.name),
-        ("config", manifest.config, config),
-        ("epochs", manifest.epochs, suite.epochs),
-        ("target version", manifest.target.version, manifest.target.version if stated is None else stated),
-    ]
-    different = [f"{name} {old!r} there, {new!r} now" for name, old, new in facts if old != new]
-    if different:
-        raise CaptureRefusedError(
-            f"the run {manifest.run_id} is captured already, and is another one: {'; '.join(different)}; "
-            "two runs are never merged: give this one a run id of its own"
-        )
-
-
 def warnings_of(summary: CaptureSummary) -> tuple[str, ...]:
     """Return what a person should know of a capture."""
     if not summary.abandoned:
@@ -436,18 +188,3 @@ def warnings_of(summary: CaptureSummary) -> tuple[str, ...]:
         *summary.warnings,
         f"{summary.abandoned} calls that timed out were still running when the capture ended; they cannot be stopped",
     )
-
-
-def reused(store: Store, place: Place) -> Captured:
-    """Return the captured run that a place has, as one that was used again."""
-    file = store.open(place, CAPTURED_RUN)
-    published = Published(
-        path=file.path,
-        table=CAPTURED_RUN.name,
-        revision=file.revision,
-        content_digest=file.content_digest,
-        n_rows=file.n_rows,
-        is_new=False,
-    )
-    manifest = Manifest.model_validate(file.document())
-    return Captured(published=published, manifest=manifest, is_reused=True, n_calls=0)

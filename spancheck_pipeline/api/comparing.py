@@ -9,12 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from spancheck_pipeline.api.run import CaseResult, Run
+from spancheck_pipeline.api.case_result import CaseResult
+from spancheck_pipeline.api.run import Run
 from spancheck_pipeline.decision.comparability import Comparability, RunTerms
 from spancheck_pipeline.decision.comparability import comparable as _comparable
-from spancheck_pipeline.decision.comparison import ComparisonDocument, compare
+from spancheck_pipeline.decision.comparison import ComparisonDocument, compare, grounded_of
+from spancheck_pipeline.decision.difference import DifferenceDocument
 from spancheck_pipeline.decision.gate import GateDecision
-from spancheck_pipeline.decision.suite import GateSettings, Regression
+from spancheck_pipeline.decision.gate_settings import GateSettings, Regression
 from spancheck_pipeline.errors import GraderSettingsError, NotComparableError, UsageError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.grading.grader import Grader, spec_of
@@ -63,9 +65,36 @@ def comparison(baseline: Run, current: Run, graders: Sequence[Grader] = ()) -> C
         replace(regraded.compared(), cases=baseline.compared().cases),
         suite=current.suite,
         graders=list(current.spec_digests()),
+        grounded=grounded_of(
+            {name: str(current.specs.get(name, {}).get("measurement", name)) for name in current.spec_digests()}
+        ),
     )
     document.require_comparable()
     return document
+
+
+def not_comparable(baseline: Run, current: Run, reasons: Sequence[str]) -> DifferenceDocument:
+    """Return what can be said of two runs that cannot be compared: every reason and difference, and no figure."""
+    found = compare(current.compared(), baseline.compared(), suite=current.suite, graders=[])
+    have_manifests = baseline.manifest is not None and current.manifest is not None
+    return DifferenceDocument(
+        comparison=ComparisonDocument(
+            suite=found.suite,
+            baseline_kind=found.baseline_kind,
+            candidate=found.candidate,
+            baseline=found.baseline,
+            not_comparable=tuple(dict.fromkeys([*reasons, *found.not_comparable])),
+            n_shared=found.n_shared,
+            added_case_ids=found.added_case_ids,
+            removed_case_ids=found.removed_case_ids,
+            reworded_case_ids=found.reworded_case_ids,
+            relabelled_case_ids=found.relabelled_case_ids,
+        ),
+        alpha=Regression().alpha,
+        detect=Regression().detect,
+        tests={},
+        differences=comparable(baseline, current).differences if have_manifests else (),
+    )
 
 
 def comparable(baseline: Run, current: Run) -> Comparability:

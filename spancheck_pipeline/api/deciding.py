@@ -24,8 +24,9 @@ from spancheck_pipeline.errors import MissingDataError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.evidence.run import Manifest
 from spancheck_pipeline.grading.grader import Grader
+from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.store import Place, Published, Store, StoredFile
-from spancheck_pipeline.storage.tables import COMPARISON, GATE, SCORECARD, Row
+from spancheck_pipeline.storage.tables import COMPARISON, GATE, SCORECARD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,11 @@ def summarize_place(
         scores=score_facts(evidence),
         graders=[grader_facts(name, file) for name, file in evidence.scores.items()],
         case_ids=[row["case_id"] for row in evidence.cases.rows(["case_id"])],
+        criteria=[
+            (row["case_id"], criterion["id"])
+            for row in evidence.cases.rows(["case_id", "criteria"])
+            for criterion in row["criteria"] or ()
+        ],
         epochs=Manifest.model_validate(evidence.captured.document()).epochs,
         attributions=stored_attributions(evidence.cases, evidence.captured, evidence.scores),
         judges=trusted.judges,
@@ -184,7 +190,7 @@ def _keep_comparisons(store: Store, place: Place, run_id: str, comparisons: Sequ
 def _comparison_rows(comparisons: Sequence[ComparisonDocument]) -> Iterator[Row]:
     for comparison in comparisons:
         for figures in comparison.graders.values():
-            numbers = figures.model_dump(mode="json", exclude={"difference", "score_difference"})
+            numbers = figures.model_dump(mode="json", exclude={"difference", "score_difference", "units", "n_unmeasured"})
             yield {
                 "run_id": comparison.candidate.run_id,
                 "baseline_kind": comparison.baseline_kind,

@@ -18,7 +18,7 @@ from pathlib import Path
 import fsspec
 from dotenv import load_dotenv
 
-from spancheck_pipeline.decision.suite import check_name
+from spancheck_pipeline.decision.names import check_name
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.storage.object_journal import Flush
 from spancheck_pipeline.storage.object_lease import LEASE_S

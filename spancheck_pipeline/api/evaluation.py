@@ -11,20 +11,23 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from spancheck_pipeline.api.capturing import new_run_id
+from spancheck_pipeline.api.capture_begin import new_run_id
+from spancheck_pipeline.api.case_result import CaseResult, grade_cases
 from spancheck_pipeline.api.manifest import manifest_of
 from spancheck_pipeline.api.provided import provided_verdicts
-from spancheck_pipeline.api.run import CaseResult, Run, distinct, grade_cases
+from spancheck_pipeline.api.run import Run, distinct
 from spancheck_pipeline.capture.engine import run_capture
 from spancheck_pipeline.clients.target import load_callable
-from spancheck_pipeline.decision.suite import Suite, Target
+from spancheck_pipeline.decision.suite import Suite
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.evidence.case import Case, dataset_digest
 from spancheck_pipeline.evidence.verdict import NO_VERDICTS
 from spancheck_pipeline.grading.grader import as_grader, spec_of
 from spancheck_pipeline.grading.graders import default_graders
 from spancheck_pipeline.storage.case_files import read_cases
-from spancheck_pipeline.storage.journal import FileJournal, JournalHeader, MemoryJournal, questions_digest
+from spancheck_pipeline.storage.file_journal import FileJournal
+from spancheck_pipeline.storage.journal import JournalHeader, MemoryJournal, questions_digest
 
 
 def evaluate(  # noqa: PLR0917 - the earlier library's signature

@@ -14,9 +14,11 @@ from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts,
 from spancheck_pipeline.errors import MissingDataError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output, Prices, Usage, cost_usd
+from spancheck_pipeline.grading.graders.completion import is_empty
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
+from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.store import Place, Store, StoredFile
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, SCORES, Row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, SCORES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,10 @@ _ROW_COLUMNS = [
 
 
 def row_facts(cases: StoredFile, captured: StoredFile, prices: Prices) -> Iterator[RowFacts]:
-    """Yield what a scorecard or comparison needs of every captured row, in order."""
+    """Yield what a scorecard or comparison needs of every captured row, in order.
+
+    The answers are not read: a suite always has the grader ``completion``, which says whether one is empty.
+    """
     labels = {
         row["case_id"]: (row["category"], row["cluster"]) for row in cases.rows(["case_id", "category", "cluster"])
     }
@@ -95,6 +100,7 @@ def row_facts_of(row: CapturedRow, *, category: str | None, cluster: str | None,
         category=category,
         cluster=cluster,
         answered=row.answered,
+        is_empty=output is not None and is_empty(output.answer),
         error_class=row.error_class,
         latency_ms=row.latency_ms,
         latency_total_ms=row.latency_total_ms,

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 import yaml
 
-from spancheck_pipeline.api.recording import open_audit_log, rows_and_records
+from spancheck_pipeline.api.audit_logs import open_audit_log, rows_and_records
 from spancheck_pipeline.errors import ConfigError, MissingDataError, Problem, UsageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.evidence.citation import source_name
@@ -26,9 +26,9 @@ from spancheck_pipeline.evidence.run import Context
 from spancheck_pipeline.evidence.word import Span
 from spancheck_pipeline.storage.documents import write_text, writing
 from spancheck_pipeline.storage.gold_files import read_gold
+from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.sheets import is_sheet, read_sheet, write_rows
 from spancheck_pipeline.storage.store import Place, Store
-from spancheck_pipeline.storage.tables import Row
 
 Kind = Literal["citation", "sentence"]
 STRATA: Final = ("outcome", "grade", "category", "grader")

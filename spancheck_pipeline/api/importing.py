@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from spancheck_pipeline.api.capturing import new_run_id
+from spancheck_pipeline.api.capture_begin import new_run_id
 from spancheck_pipeline.api.environment import durability
-from spancheck_pipeline.api.manifest import Tally
+from spancheck_pipeline.api.manifest import Tally, read_manifest
 from spancheck_pipeline.api.snapshot import is_begun, publish_cases
 from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.errors import CaptureRefusedError
@@ -27,8 +27,9 @@ from spancheck_pipeline.importers.reading import Reader
 from spancheck_pipeline.importers.source import Source
 from spancheck_pipeline.importers.spool import Spool
 from spancheck_pipeline.storage.journal import JournalHeader
+from spancheck_pipeline.storage.rows import captured_to_row
 from spancheck_pipeline.storage.store import Night, Published, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, captured_to_row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,7 @@ def import_run(
             document=manifest,
             check=lock.check,
         )
-    stored = Manifest.model_validate(store.open(place, CAPTURED_RUN).document())
+    stored = read_manifest(store, place)
     return Imported(published=published, manifest=stored, read=read)
 
 

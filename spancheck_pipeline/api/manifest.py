@@ -1,4 +1,4 @@
-"""The manifest of a captured run: counted while its rows stream by, and put together from what the capture knows.
+"""The manifest of a captured run: counted while rows stream by, put together from what the capture knows, read.
 
 The model lives in ``evidence/run.py``; capturing in ``capturing.py``, reading other tools' files in ``importing.py``.
 """
@@ -19,6 +19,8 @@ from spancheck_pipeline.evidence.case import Case, dataset_digest
 from spancheck_pipeline.evidence.run import CapturedRow, Manifest, Prices, Usage, cost_usd
 from spancheck_pipeline.grading.grader import Grader, spec_of
 from spancheck_pipeline.storage.journal import JournalHeader
+from spancheck_pipeline.storage.store import Place, Store
+from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
 
 def manifest_of(
@@ -36,6 +38,11 @@ def manifest_of(
     for _ in tally.counting(rows):
         pass
     return tally.manifest(header, suite, cases, config=config, graders=graders, finished_at=finished_at)
+
+
+def read_manifest(store: Store, place: Place) -> Manifest:
+    """Return the manifest of a captured place."""
+    return Manifest.model_validate(store.open(place, CAPTURED_RUN).document())
 
 
 class Tally:

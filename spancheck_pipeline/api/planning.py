@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from spancheck_pipeline.api.judging import asked_judges, needed_judges, needed_packets
+from spancheck_pipeline.api.judge_needs import asked_judges, needed_judges, needed_packets
 from spancheck_pipeline.api.usage import answer_facts, latest_night
 from spancheck_pipeline.decision.plan import CHARACTERS_A_TOKEN, AnswerFacts, History, JudgeLoad, PlanDocument, plan
 from spancheck_pipeline.decision.suite import Suite

@@ -17,11 +17,11 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from spancheck_pipeline.api.audit_logs import open_audit_log
 from spancheck_pipeline.api.baselines import all_promotions, baselines_before
-from spancheck_pipeline.api.recording import open_audit_log
+from spancheck_pipeline.api.manifest import read_manifest
 from spancheck_pipeline.errors import LockedError, StorageError, UsageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
-from spancheck_pipeline.evidence.run import Manifest
 from spancheck_pipeline.storage.pruned import mark_pruned
 from spancheck_pipeline.storage.store import AdHoc, Night, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, JUDGE_VERDICTS, SCORES
@@ -161,7 +161,7 @@ def _old_runs(store: Store, before: str, timezone: str) -> Iterator[AdHoc]:
         run = AdHoc("adhoc", path.split("/")[-2])
         if not store.exists(run, CAPTURED_RUN):
             continue
-        manifest = Manifest.model_validate(store.open(run, CAPTURED_RUN).document())
+        manifest = read_manifest(store, run)
         if manifest.started_at.astimezone(zone).date().isoformat() < before:
             yield AdHoc(manifest.suite, run.run_id)
 

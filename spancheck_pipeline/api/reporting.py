@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, read_seals
+from spancheck_pipeline.api.audit_logs import open_audit_log, read_head, read_records, read_seals
 from spancheck_pipeline.api.trending import read_trend
 from spancheck_pipeline.decision.audit import AuditHead, AuditScore
 from spancheck_pipeline.decision.comparison import ComparisonDocument
@@ -28,15 +28,9 @@ from spancheck_pipeline.report.html.provenance import Sealing
 from spancheck_pipeline.report.html.records import Earlier
 from spancheck_pipeline.storage.adjudications import read_adjudications
 from spancheck_pipeline.storage.pages import Parts, PublishedPage, page_path, publish_page, write_page_file
+from spancheck_pipeline.storage.rows import captured_from_row, score_from_row
 from spancheck_pipeline.storage.store import Night, Place, Store, StoredFile
-from spancheck_pipeline.storage.tables import (
-    CAPTURED_RUN,
-    GATE,
-    SCORECARD,
-    SCORES,
-    captured_from_row,
-    score_from_row,
-)
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, GATE, SCORECARD, SCORES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,25 +14,13 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from spancheck_pipeline.api.adjudicating import WHOLE_FIELDS, is_reviewable
-from spancheck_pipeline.api.recording import open_audit_log, read_head, rows_and_records
-from spancheck_pipeline.decision.adjudication import (
-    WHOLE,
-    Adjudication,
-    Disposition,
-    FindingKey,
-    finding_digest,
-    standing,
-)
+from spancheck_pipeline.api.review_subjects import REVIEWED, Subject, subjects, whole_subjects
+from spancheck_pipeline.decision.adjudication import Adjudication, Disposition, FindingKey, standing
 from spancheck_pipeline.errors import ConfigError, MissingDataError, Problem, UsageError
-from spancheck_pipeline.evidence.canonical import digest
-from spancheck_pipeline.evidence.citation import source_name
-from spancheck_pipeline.evidence.run import Context
 from spancheck_pipeline.grading.score import Outcome
 from spancheck_pipeline.storage.adjudications import append_adjudications, read_adjudications
 from spancheck_pipeline.storage.sheets import Filled, read_date, read_sheet, write_sheet
-from spancheck_pipeline.storage.store import Place, Store, StoredFile
-from spancheck_pipeline.storage.tables import Row
+from spancheck_pipeline.storage.store import Place, Store
 from spancheck_pipeline.storage.wording import nearest
 
 COLUMNS: Final = (
@@ -44,26 +32,10 @@ COLUMNS: Final = (
 ``signed_by`` is who signed what stands there already. ``author`` is empty then, so that nobody changes a disposition
 under another's name.
 """
-REVIEWED: Final = frozenset({Outcome.FAIL, Outcome.UNMEASURED})
-"""Outcomes that are exported unless others are asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What a disposition can be of: one finding of a score, or a score as a whole that has none."""
-
-    key: FindingKey
-    outcome: Outcome
-    finding_digest: str
-    run_id: str
-    shown: Mapping[str, Any]
-    """What a person is shown of it: cells by column."""
-
-    @property
-    def row(self) -> str:
-        """The name of its row: it begins with a letter, and no spreadsheet calculates with it."""
-        key = self.key
-        return f"f-{digest([self.run_id, key.grader, key.case_id, key.epoch, key.item, self.finding_digest])[:20]}"
+_FAR: Final = dt.timedelta(days=731)
+"""Two years: a waiver that holds for longer is remarked on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,75 +51,10 @@ class Signed:
     """What stood before and what is said now, where the one is not the other or somebody else says it."""
     n_without_effect: int
     """New dispositions of what could not be measured: it stays unmeasured."""
+    n_far: int
+    """New waivers that hold for more than two years: as often a wrong digit as a decision."""
     path: str | None
     """The batch that was written; None where nothing is new."""
-
-
-def subjects(
-    store: Store, place: Place, *, outcomes: Collection[Outcome] = REVIEWED, graders: Collection[str] = ()
-) -> Iterator[Subject]:
-    """Yield what can be reviewed of a recorded place, in the order of its record; ``graders``: all where empty.
-
-    A score without such a finding (one below its threshold, or that could not be measured at all) is yielded as a
-    whole.
-
-    Raises:
-        MissingDataError: when the place has no record.
-    """
-    log = open_audit_log(store, place)
-    reviewable = _reviewable(log)
-    for row, _ in rows_and_records(log):
-        for score in row["scores"]:
-            if score["grader"] not in reviewable or (graders and score["grader"] not in graders):
-                continue
-            found = [item for item in score["findings"] or () if Outcome(item["outcome"]) in outcomes]
-            for finding in found:
-                yield _subject(row, score, finding)
-            if not found and Outcome(score["outcome"]) in outcomes:
-                yield _subject(row, score, None)
-
-
-def _reviewable(log: StoredFile) -> set[str]:
-    specs = read_head(log).graders
-    return {name for name, spec in specs.items() if is_reviewable(str(spec.get("measurement", name)))}
-
-
-def _subject(row: Row, score: Row, finding: Row | None) -> Subject:
-    key = FindingKey(score["grader"], row["case_id"], row["epoch"], finding["item"] if finding else WHOLE)
-    said: Mapping[str, Any] = finding or {name: score[name] for name in WHOLE_FIELDS}
-    return Subject(
-        key=key,
-        outcome=Outcome(said["outcome"]),
-        finding_digest=finding_digest(said),
-        run_id=row["run_id"],
-        shown={
-            "case_id": key.case_id,
-            "epoch": key.epoch,
-            "category": row["category"],
-            "grader": key.grader,
-            "item": key.item or "the whole score",
-            "outcome": said["outcome"],
-            "grade": finding["grade"] if finding else score["reason_code"],
-            "reason": said["reason"],
-            "question": row["input"],
-            "answer": row["answer"] if row["answered"] else f"(the call failed: {row['error_class']})",
-            "expected": row["expected"],
-            **(_places(row, finding) if finding else {}),
-        },
-    )
-
-
-def _places(row: Row, finding: Row) -> dict[str, Any]:
-    """Return the words that a finding is about, in the answer and in its source."""
-    cells: dict[str, Any] = {"source_id": finding["source_id"]}
-    if finding["answer_start"] is not None and row["answer"] is not None:
-        cells["part_of_answer"] = row["answer"][finding["answer_start"] : finding["answer_end"]]
-    if finding["source_start"] is not None:
-        for index, context in enumerate(row["contexts"] or ()):
-            if context["text"] and source_name(Context(**context), index) == finding["source_id"]:
-                cells["part_of_source"] = context["text"][finding["source_start"] : finding["source_end"]]
-                break
-    return cells
 
 
 def export_review(
@@ -196,7 +103,7 @@ def import_review(store: Store, place: Place, path: Path, *, author: str, signed
     wanted = {row.cell("row") for row in filled}
     # What was exported may have been of any outcome.
     found = {s.row: s for s in subjects(store, place, outcomes=frozenset(Outcome)) if s.row in wanted}
-    found |= _wholes(store, place, wanted - found.keys())
+    found |= whole_subjects(store, place, wanted - found.keys())
     problems = [
         Problem(
             what="has `why` or `expires` and no disposition",
@@ -231,6 +138,12 @@ def import_review(store: Store, place: Place, path: Path, *, author: str, signed
         n_without_effect=sum(
             item.outcome is Outcome.UNMEASURED and item.disposition is not Disposition.CONFIRMED for item in new
         ),
+        n_far=sum(
+            item.disposition is Disposition.WAIVED
+            and item.expires_at is not None
+            and item.expires_at - item.signed_at > _FAR
+            for item in new
+        ),
     )
 
 
@@ -244,23 +157,6 @@ def _answered(path: Path) -> Iterator[Filled]:
 def _is_another(before: Adjudication, now: Adjudication) -> bool:
     is_of_the_same = (before.run_id, before.finding_digest) == (now.run_id, now.finding_digest)
     return is_of_the_same and (before.disposition, before.author) != (now.disposition, now.author)
-
-
-def _wholes(store: Store, place: Place, rows: Collection[str]) -> dict[str, Subject]:
-    """Return the scores as wholes that rows are of, where the score has findings of another outcome too."""
-    if not rows:
-        return {}
-    found: dict[str, Subject] = {}
-    log = open_audit_log(store, place)
-    reviewable = _reviewable(log)
-    for row, _ in rows_and_records(log):
-        for score in row["scores"]:
-            if score["grader"] not in reviewable:
-                continue
-            subject = _subject(row, score, None)
-            if subject.row in rows:
-                found[subject.row] = subject
-    return found
 
 
 _NO_NEWS: Final = {
@@ -380,6 +276,5 @@ def check_author(name: str) -> str:
 
 
 __all__ = [
-    "COLUMNS", "Signed", "Subject", "check_author", "export_review", "import_review", "listed",
-    "signed_in_order", "subjects",
+    "COLUMNS", "Signed", "check_author", "export_review", "import_review", "listed", "signed_in_order",
 ]  # fmt: skip

@@ -7,177 +7,39 @@ calls the system again.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import os
 import secrets
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spancheck_pipeline import __version__
-from spancheck_pipeline.api.facts import criteria_of, row_facts_of
+from spancheck_pipeline.api.case_result import CaseResult, audit_score, grade_cases
+from spancheck_pipeline.api.pricing import Pricing, as_prices
 from spancheck_pipeline.api.provided import provided_verdicts
-from spancheck_pipeline.decision.audit import AuditHead, AuditRecord, AuditScore, as_document, log_of
+from spancheck_pipeline.api.run_document import (
+    RunContents,
+    contents_of,
+    contents_of_records,
+    read_document,
+    write_document,
+)
+from spancheck_pipeline.api.run_figures import Scorecard, row_facts, score_facts, scorecard_document
+from spancheck_pipeline.decision.audit import AuditHead, AuditRecord, as_document
 from spancheck_pipeline.decision.audit_chain import KEY_BYTES
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, ComparisonDocument
-from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts, judge_names
 from spancheck_pipeline.decision.figures import JudgeFigures, ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
-from spancheck_pipeline.decision.scorecard import build_scorecard
-from spancheck_pipeline.decision.suite import GateSettings
-from spancheck_pipeline.errors import ConfigError, ContractError, Problem, UsageError
-from spancheck_pipeline.evidence.canonical import CONTRACT, digest
+from spancheck_pipeline.decision.gate_settings import GateSettings
+from spancheck_pipeline.errors import UsageError
+from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.case import Case
-from spancheck_pipeline.evidence.run import CapturedRow, Manifest, ModelPrice, Output, Prices, cost_usd, normalize
-from spancheck_pipeline.evidence.verdict import NO_VERDICTS, VerdictBook, Verdicts
-from spancheck_pipeline.grading.attribution import attribution_of
-from spancheck_pipeline.grading.evaluate import grade_row
+from spancheck_pipeline.evidence.run import CapturedRow, Manifest, Prices, cost_usd
+from spancheck_pipeline.evidence.verdict import NO_VERDICTS, VerdictBook
 from spancheck_pipeline.grading.grader import Grader, as_grader, spec_of
-from spancheck_pipeline.grading.score import Finding, GradeResult, Outcome, Score
-from spancheck_pipeline.importers.spancheck_1_0 import MAKER, is_earlier_document, read_earlier_document
-from spancheck_pipeline.storage.audit_files import is_lines, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Pricing = Mapping[str, Any]
-"""Model → price (``ModelPrice`` or its dict), or the earlier ``{"input_per_1k": usd, "output_per_1k": usd}``."""
-
-
-@dataclass(slots=True)
-class CaseResult:
-    """What one case × epoch came to: the output, and one grade a grader."""
-
-    case_id: str
-    category: str
-    output: Output | None
-    """None when the call failed."""
-    grades: list[GradeResult]
-    error: str | None = None
-    """Class of the error that the call ended with; None when it answered."""
-    input: Any = None
-    expected: Any = None
-    meta: dict[str, Any] = field(default_factory=dict)
-    case: Case | None = None
-    row: CapturedRow | None = None
-
-    def as_case(self) -> Case:
-        """Return the case that was asked."""
-        if self.case is None:
-            self.case = Case(self.case_id, self.input, self.category, self.expected, self.meta)
-        return self.case
-
-    def captured(self) -> CapturedRow:
-        """Return what was captured."""
-        if self.row is None:
-            output = None if self.error else normalize(self.output)
-            self.row = CapturedRow(
-                case_id=self.case_id,
-                question_digest=self.as_case().question_digest,
-                output=output,
-                error_class=self.error if output is None else None,
-                latency_ms=output.latency_ms if output else None,
-            )
-        return self.row
-
-    @property
-    def epoch(self) -> int:
-        """0-based."""
-        return self.captured().epoch
-
-    def output_dict(self) -> dict[str, Any] | None:
-        """Return the output as JSON-ready values."""
-        return self.output.to_dict() if self.output is not None else None
-
-    @classmethod
-    def of(cls, case: Case, row: CapturedRow, grades: list[GradeResult]) -> CaseResult:
-        """Return the result of a case and its captured row."""
-        return cls(
-            case_id=case.id,
-            category=case.category,
-            output=row.output,
-            grades=grades,
-            error=row.error_class,
-            input=case.input,
-            expected=case.expected,
-            meta=dict(case.meta),
-            case=case,
-            row=row,
-        )
-
-
-def grade_cases(
-    pairs: Iterable[tuple[Case, CapturedRow]], graders: Sequence[Grader], verdicts: Verdicts = NO_VERDICTS
-) -> Iterator[CaseResult]:
-    """Yield the result of each case and captured row, in order; each grader's spec is worked out once."""
-    digests = [spec_of(grader).digest for grader in graders]
-    for case, row in pairs:
-        grades = [
-            _grade_of(grade_row(grader, case, row, verdicts=verdicts), grader, spec_digest)
-            for grader, spec_digest in zip(graders, digests, strict=True)
-        ]
-        yield CaseResult.of(case, row, grades)
-
-
-def _grade_of(score: Score, grader: Grader, spec_digest: str) -> GradeResult:
-    return GradeResult(
-        grader=grader.name,
-        score=score.value,
-        passed=score.outcome is Outcome.PASS if score.outcome.is_measured else None,
-        detail=score.reason,
-        outcome=score.outcome,
-        reason_code=score.reason_code,
-        findings=score.findings,
-        grader_version=grader.version,
-        spec_digest=spec_digest,
-    )
-
-
-class Scorecard:
-    """Counts and rates of a run. ``document`` holds all of them, with intervals, and no text."""
-
-    def __init__(self, results: Sequence[CaseResult], document: ScorecardDocument | None = None) -> None:
-        self._results = list(results)
-        self.document: ScorecardDocument = document or Run(results).scorecard().document
-
-    def by_grader(self) -> dict[str, dict[str, Any]]:
-        """Return per grader ``score`` (mean), ``pass_rate``, ``n`` (measured cases) and all counts."""
-        return {
-            name: {
-                "score": figures.mean_score.value,
-                "pass_rate": figures.pass_rate.value,
-                "n": figures.counts.n_measured,
-                "low": figures.pass_rate.low,
-                "high": figures.pass_rate.high,
-                **figures.counts.model_dump(),
-            }
-            for name, figures in self.document.graders.items()
-        }
-
-    def by_category(self) -> dict[str, dict[str, float | None]]:
-        """Return per category the pass rate of each grader; None where nothing was measured."""
-        rates: dict[str, dict[str, float | None]] = {}
-        for name, figures in self.document.graders.items():
-            for category, part in figures.by_category.items():
-                rates.setdefault(category, {})[name] = part.pass_rate.value
-        return rates
-
-    def overall_pass_rate(self) -> float | None:
-        """Return the share of measured case–grader pairs that passed; None where nothing was measured."""
-        counts = [figures.counts for figures in self.document.graders.values()]
-        n_measured = sum(item.n_measured for item in counts)
-        return sum(item.n_pass for item in counts) / n_measured if n_measured else None
-
-    def failures(self, grader: str | None = None) -> list[tuple[CaseResult, list[GradeResult]]]:
-        """Return the results with at least one failed grade (of one grader, where named), with those grades."""
-        found = []
-        for result in self._results:
-            failed = [g for g in result.grades if g.outcome is Outcome.FAIL and grader in {None, g.grader}]
-            if failed:
-                found.append((result, failed))
-        return found
 
 
 class Run:
@@ -230,7 +92,7 @@ class Run:
 
         Unknown stays None: a cost is never made up, and one unpriced answer makes the total unknown.
         """
-        document = self._scorecard(_as_prices(pricing, self.results) or self.prices)
+        document = self._scorecard(as_prices(pricing, self.results) or self.prices)
         tokens = {kind: figures.total for kind, figures in document.tokens.items()}
         latency, cost = document.headline.latency, document.headline.cost
         known = [n for n in (tokens.get("input"), tokens.get("output")) if n is not None]
@@ -293,8 +155,8 @@ class Run:
                 )
                 for case in (result.as_case() for result in self.results)
             },
-            rows=list(self._row_facts(self.prices)),
-            scores=list(self._score_facts()),
+            rows=list(row_facts(self.results, self.prices, is_redacted=bool(self.redacted))),
+            scores=list(score_facts(self.results)),
             prices_digest=digest({model: price.model_dump() for model, price in self.prices.items()}),
         )
 
@@ -302,68 +164,17 @@ class Run:
         """Return grader → digest of the spec that made its grades."""
         return {grade.grader: grade.spec_digest for result in self.results for grade in result.grades}
 
-    def _row_facts(self, prices: Prices) -> Iterator[RowFacts]:
-        for result in self.results:
-            yield row_facts_of(
-                result.captured(), category=result.category, cluster=result.as_case().cluster, prices=prices
-            )
-
     def _scorecard(self, prices: Prices) -> ScorecardDocument:
-        names = list(dict.fromkeys(grade.grader for result in self.results for grade in result.grades))
-        facts = {grade.grader: grade for result in self.results for grade in result.grades}
-        is_earlier = any(grade.spec_digest == MAKER for grade in facts.values())
-        document = build_scorecard(
+        return scorecard_document(
+            self.results,
             suite=self.suite,
             run_id=self.run_id,
-            date=self.manifest.date if self.manifest else None,
-            config=self.manifest.config if self.manifest else None,
-            rows=self._row_facts(prices),
-            scores=self._score_facts(),
-            graders=[
-                GraderFacts(
-                    name=name,
-                    measurement=str(self.specs.get(name, {}).get("measurement", name)),
-                    version=facts[name].grader_version,
-                    spec_digest=facts[name].spec_digest,
-                    judges=judge_names(self.specs.get(name, {})),
-                )
-                for name in names
-            ],
-            attributions=() if is_earlier else self._attributions(),
+            manifest=self.manifest,
+            specs=self.specs,
+            prices=prices,
             judges=self.judges,
+            is_redacted=bool(self.redacted),
         )
-        if not is_earlier:
-            return document
-        # A document of schema 1.0 has no findings: what rests on them is not known, which is not 0.
-        headline = document.headline.model_copy(update={"hallucination": None})
-        return document.model_copy(update={"headline": headline})
-
-    def _attributions(self) -> Iterator[tuple[str, str]]:
-        for result in self.results:
-            if result.output is not None:
-                failed = {
-                    str(self.specs.get(grade.grader, {}).get("measurement", grade.grader)): _score_of(grade)
-                    for grade in result.grades
-                    if grade.outcome is Outcome.FAIL
-                }
-                if failed and (reason := attribution_of(result.as_case(), result.output, failed)) is not None:
-                    yield result.case_id, reason.value
-
-    def _score_facts(self) -> Iterator[ScoreFacts]:
-        for result in self.results:
-            for grade in result.grades:
-                yield ScoreFacts(
-                    grader=grade.grader,
-                    case_id=result.case_id,
-                    epoch=result.epoch,
-                    category=result.category,
-                    cluster=result.as_case().cluster,
-                    outcome=grade.outcome,
-                    value=grade.score,
-                    reason_code=grade.reason_code,
-                    n_unsupported=sum(finding.outcome is Outcome.FAIL for finding in grade.findings),
-                    criteria=criteria_of(grade.findings),
-                )
 
     # -- offline work -------------------------------------------------------------------------------------------
 
@@ -424,7 +235,7 @@ class Run:
         actual grading.
         """
         del verify_citations
-        prices = _as_prices(pricing, self.results) or self.prices
+        prices = as_prices(pricing, self.results) or self.prices
         head = AuditHead(
             package_version=__version__,
             run_id=self.run_id,
@@ -452,7 +263,7 @@ class Run:
             label_digest=case.label_digest,
             call=row,
             cost_usd=cost_usd(row.output, prices) if row.output else None,
-            scores=tuple(_audit_score(grade) for grade in result.grades),
+            scores=tuple(audit_score(grade) for grade in result.grades),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -473,165 +284,31 @@ class Run:
     def from_audit_log(doc: Mapping[str, Any] | str | os.PathLike[str]) -> Run:
         """Return the run of an audit log: ours (2.0) or the earlier library's (1.0), as a document or a path."""
         if isinstance(doc, Mapping):
-            return _from_document(doc, "audit log")
-        return _from_document(read_document(Path(doc)), str(doc))
-
-
-def _from_document(document: Mapping[str, Any], name: str) -> Run:
-    if is_earlier_document(document):
-        found = read_earlier_document(document, name)
-        return Run(
-            [CaseResult.of(item.case, item.row, list(item.grades)) for item in found],
-            suite="imported",
-            run_id=f"imported-{name.rpartition('/')[2]}"[:100],
-        )
-    version = document.get("schema_version")
-    if version is None:
-        raise ConfigError(name, [Problem(what="not an audit log: it states no schema_version")])
-    if version != "2.0":
-        raise ContractError(name, found=f"schema_version {version}", known=CONTRACT)
-    if document.get("contract") != CONTRACT:
-        raise ContractError(name, found=document.get("contract"), known=CONTRACT)
-    head, records = _validated(document, name)
-    _check_whole(head, records, name)
-    return run_of_records(head, records)
-
-
-def _check_whole(head: AuditHead, records: Sequence[AuditRecord], name: str) -> None:
-    """Refuse a log whose records are not those that its summary counts: a part of a run would look like the run.
-
-    Raises:
-        ConfigError: naming both numbers, or the record that stands twice.
-    """
-    keys = Counter(record.call.key for record in records)
-    problems = [Problem(what=f"case {key[0]!r}, epoch {key[1]}, stands twice") for key, n in keys.items() if n > 1]
-    if len(records) != head.summary.n_rows:
-        what = f"holds {len(records)} records, and its summary counts {head.summary.n_rows}"
-        problems.append(Problem(what=what, fix="export the whole log again"))
-    if problems:
-        raise ConfigError(name, problems)
+            return _run_of(contents_of(doc, "audit log"))
+        return _run_of(contents_of(read_document(Path(doc)), str(doc)))
 
 
 def run_of_records(head: AuditHead, records: Iterable[AuditRecord]) -> Run:
     """Return the run of an audit log, with the grades that stand in it."""
+    return _run_of(contents_of_records(head, records))
+
+
+def _run_of(read: RunContents) -> Run:
     return Run(
-        [
-            CaseResult.of(record.case, record.call, [_grade_from(score) for score in record.scores])
-            for record in records
-        ],
-        manifest=head.manifest,
-        suite=head.suite,
-        run_id=head.run_id,
-        specs=head.graders,
-        judges=head.summary.judges.values(),
-        redacted=head.redacted,
+        read.results,
+        manifest=read.manifest,
+        suite=read.suite,
+        run_id=read.run_id,
+        specs=read.specs,
+        judges=read.judges,
+        redacted=read.redacted,
     )
-
-
-def _validated(document: Mapping[str, Any], name: str) -> tuple[AuditHead, tuple[AuditRecord, ...]]:
-    from pydantic import ValidationError
-
-    try:
-        head, records = log_of(document)
-        for record in records:
-            for score in record.scores:
-                score.score()
-    except ValidationError as error:
-        problems = [
-            Problem(what=f"{'.'.join(map(str, item['loc']))}: {item['type']}")
-            for item in error.errors(include_input=False, include_url=False, include_context=False)
-        ]
-        raise ConfigError(name, problems) from None
-    except (KeyError, TypeError) as error:
-        raise ConfigError(name, [Problem(what=f"holds a record that is none ({type(error).__name__})")]) from None
-    except ValueError as error:
-        raise ConfigError(name, [Problem(what=f"holds a score that cannot be: {error}")]) from None
-    return head, records
-
-
-def read_document(path: Path) -> Mapping[str, Any]:
-    """Return the JSON object of a file; an audit log in JSON lines as the object that it would be.
-
-    Raises:
-        ConfigError: when there is no such file, or it is not a JSON object in UTF-8.
-    """
-    if is_lines(path):
-        return read_lines(path)
-    try:
-        document = json.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise ConfigError(str(path), [Problem(what=f"cannot be read ({os.strerror(error.errno or 0)})")]) from None
-    except json.JSONDecodeError as error:
-        what = "not JSON"
-        raise ConfigError(str(path), [Problem(what=what, line=error.lineno, column=error.colno)]) from None
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(str(path), [Problem(what=f"not a JSON file in UTF-8 ({type(error).__name__})")]) from None
-    if not isinstance(document, dict):
-        raise ConfigError(str(path), [Problem(what="not an audit log: the file holds no JSON object")])
-    return document
-
-
-def write_document(document: Mapping[str, Any], path: Path) -> None:
-    """Write a JSON document, all of it or nothing: a temporary file beside it, then a rename."""
-    from spancheck_pipeline.storage.documents import write_text
-
-    write_text(path, json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
-
-
-def _score_of(grade: GradeResult) -> Score:
-    return Score(
-        outcome=grade.outcome,
-        value=grade.score if grade.outcome.is_measured else None,
-        reason_code=grade.reason_code,
-        reason=grade.detail,
-        findings=grade.findings,
-    )
-
-
-def _audit_score(grade: GradeResult) -> AuditScore:
-    return AuditScore.of(
-        _score_of(grade),
-        grader=grade.grader,
-        grader_version=grade.grader_version,
-        spec_digest=grade.spec_digest,
-    )
-
-
-def _grade_from(score: AuditScore) -> GradeResult:
-    return GradeResult(
-        grader=score.grader,
-        score=score.value,
-        passed=score.outcome is Outcome.PASS if score.outcome.is_measured else None,
-        detail=score.reason,
-        outcome=score.outcome,
-        reason_code=score.reason_code,
-        findings=tuple(Finding(**dict(item)) for item in score.findings),
-        grader_version=score.grader_version,
-        spec_digest=score.spec_digest,
-    )
-
-
-def _as_prices(pricing: Pricing | None, results: Sequence[CaseResult]) -> dict[str, ModelPrice]:
-    """Return a price table from what a caller gave; the earlier per-1k form prices every model that answered."""
-    if not pricing:
-        return {}
-    if set(pricing) <= {"input_per_1k", "output_per_1k"}:
-        price = ModelPrice(
-            input_usd_per_mtok=1000 * float(pricing.get("input_per_1k", 0)),
-            output_usd_per_mtok=1000 * float(pricing.get("output_per_1k", 0)),
-        )
-        models = {(result.output.served_model or "") if result.output else "" for result in results}
-        return dict.fromkeys(models, price)
-    return {
-        model: item if isinstance(item, ModelPrice) else ModelPrice.model_validate(item)
-        for model, item in pricing.items()
-    }
 
 
 def priced(run: Run, pricing: Pricing | None) -> Run:
     """Return the same run under a price table; without one, as it is."""
     if pricing:
-        run.prices = _as_prices(pricing, run.results)
+        run.prices = as_prices(pricing, run.results)
     return run
 
 

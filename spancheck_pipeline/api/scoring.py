@@ -9,21 +9,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spancheck_pipeline.api.judging import needed_judges, verdicts_at, verdicts_digest
+from spancheck_pipeline.api.judge_needs import needed_judges
+from spancheck_pipeline.api.judging import verdicts_at, verdicts_digest
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.errors import CorruptFileError
 from spancheck_pipeline.grading.evaluate import grade_rows
 from spancheck_pipeline.grading.grader import Grader, spec_of
 from spancheck_pipeline.grading.judge import MISSING
+from spancheck_pipeline.storage.rows import Row, captured_from_row, score_to_cells
 from spancheck_pipeline.storage.store import Place, Published, Store, StoredFile
-from spancheck_pipeline.storage.tables import (
-    CAPTURED_RUN,
-    CASES,
-    SCORES,
-    Row,
-    captured_from_row,
-    score_to_cells,
-)
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, SCORES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,23 +14,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple, Self
 
-from spancheck_pipeline.api.capturing import (
-    Begun,
-    Captured,
-    Contain,
-    Mode,
-    Part,
-    begin,
-    capture_part,
-    flush_of,
-    kept_away,
-    publish_capture,
-    reused,
-    shard_kind,
-    shards_of,
-    warnings_of,
-)
+from spancheck_pipeline.api.capture_begin import Begun, Mode, begin
+from spancheck_pipeline.api.captured import Captured, publish_capture, reused
+from spancheck_pipeline.api.capturing import Part, capture_part, flush_of, shard_kind, shards_of, warnings_of
 from spancheck_pipeline.api.environment import durability
+from spancheck_pipeline.capture.containment import Contain, kept_away
 from spancheck_pipeline.capture.engine import Progress
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.decision.suite import Suite

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spancheck_pipeline.evidence.case import Case, dataset_digest
+from spancheck_pipeline.storage.rows import case_from_row, case_to_row
 from spancheck_pipeline.storage.store import Place, Published, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, case_from_row, case_to_row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 
-from spancheck_pipeline.api.capturing import Contain, Mode, capture_place, kept_away, refuse_other_run
+from spancheck_pipeline.api.audit_logs import open_audit_log, read_head, read_records
+from spancheck_pipeline.api.capture_begin import Mode, refuse_other_run
+from spancheck_pipeline.api.capturing import capture_place
 from spancheck_pipeline.api.deciding import Decided, decide_place, summarize_place
-from spancheck_pipeline.api.judging import judge_place, needed_judges
-from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records, record_place
+from spancheck_pipeline.api.judge_needs import needed_judges
+from spancheck_pipeline.api.judging import judge_place
+from spancheck_pipeline.api.recording import record_place
 from spancheck_pipeline.api.run import Run, run_of_records
 from spancheck_pipeline.api.scoring import score_place
 from spancheck_pipeline.api.snapshot import snapshot_cases
+from spancheck_pipeline.capture.containment import Contain, kept_away
 from spancheck_pipeline.capture.engine import Progress
 from spancheck_pipeline.clients.target import LoadedTarget
 from spancheck_pipeline.decision.suite import Suite

@@ -10,7 +10,7 @@ from typing import Final
 
 from spancheck_pipeline.clients import target
 from spancheck_pipeline.clients.target import LoadedTarget
-from spancheck_pipeline.decision.suite import Target
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.errors import TargetError
 from spancheck_pipeline.storage.datasets import SUITE_FILE
 

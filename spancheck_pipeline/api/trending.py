@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from spancheck_pipeline.api.audit_logs import open_audit_log, read_head
 from spancheck_pipeline.api.deciding import read_decision, read_scorecard
-from spancheck_pipeline.api.recording import open_audit_log, read_head
+from spancheck_pipeline.api.erased import gone_dates
+from spancheck_pipeline.api.manifest import read_manifest
 from spancheck_pipeline.decision.nights import missed_nights
 from spancheck_pipeline.decision.trend import NightFacts, TrendDocument, trend_of
 from spancheck_pipeline.errors import MissingDataError
-from spancheck_pipeline.evidence.run import Manifest
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE, SCORECARD
+from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, CASES, GATE, SCORECARD
 
 
 def missed_dates(store: Store, suite: str, cron: str, *, until: str) -> tuple[str, ...]:
     """Return the nights that a schedule had up to a date and the storage has not: neither captured nor decided about.
 
-    A night whose capture was pruned was decided about, and is not missed.
+    A night whose capture was pruned was decided about, and is not missed; one that is gone was there.
     """
-    return missed_nights(cron, {*store.dates(suite, CAPTURED_RUN), *store.dates(suite, SCORECARD)}, until=until)
+    there = {*store.dates(suite, CAPTURED_RUN), *store.dates(suite, SCORECARD), *gone_dates(store, suite)}
+    return missed_nights(cron, there, until=until)
 
 
 def read_trend(
@@ -32,25 +34,27 @@ def read_trend(
 ) -> TrendDocument:
     """Return the trend of a suite over its stored dates, as they are decided now; both bounds are included.
 
-    ``missed`` are nights that the suite's schedule had and the storage has not (``missed_dates``).
+    ``missed`` are nights that the suite's schedule had and the storage has not (``missed_dates``). Nights that were
+    recorded and whose record or scorecard is gone are named.
 
     Raises:
         MissingDataError: when no date has a scorecard.
     """
-    dates = [
-        date
-        for date in store.dates(suite, SCORECARD)
-        if (since is None or date >= since) and (until is None or date <= until)
-    ]
-    if not dates:
+
+    def within(found: Iterable[str]) -> list[str]:
+        return [date for date in found if (since is None or date >= since) and (until is None or date <= until)]
+
+    carded, erased = store.dates(suite, SCORECARD), gone_dates(store, suite)
+    gone = within(sorted({*erased, *({*store.dates(suite, AUDIT_LOG)} - {*carded})}))
+    dates = [date for date in within(carded) if date not in gone or store.exists(Night(suite, date), CAPTURED_RUN)]
+    if not dates and not gone:
         raise MissingDataError(f"{suite}: no date has a scorecard; run spancheck nightly {suite} first")
-    left_out = [date for date in missed if (since is None or date >= since) and (until is None or date <= until)]
-    return trend_of(suite, [_facts(store, Night(suite, date)) for date in dates], missed=left_out)
+    return trend_of(suite, [_facts(store, Night(suite, date)) for date in dates], missed=within(missed), gone=gone)
 
 
 def _facts(store: Store, night: Night) -> NightFacts:
     if store.exists(night, CAPTURED_RUN):
-        manifest = Manifest.model_validate(store.open(night, CAPTURED_RUN).document())
+        manifest = read_manifest(store, night)
         # Of the snapshot and not of the manifest, so that relabelling is a mark too.
         dataset_digest = store.open(night, CASES).metadata["dataset_digest"]
     else:  # the night was pruned; its record repeats the manifest

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from spancheck_pipeline.api.judging import needed_judges
+from spancheck_pipeline.api.judge_needs import needed_judges
 from spancheck_pipeline.decision.figures import JudgeFigures, ScorecardDocument
 from spancheck_pipeline.decision.judged_figures import CalibrationDocument
 from spancheck_pipeline.decision.judged_rates import Calibrated, JudgedPacket, JudgeFacts, judge_figures

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spancheck_pipeline.api.manifest import read_manifest
 from spancheck_pipeline.clients.target import reference_of
 from spancheck_pipeline.decision.plan import AnswerFacts, History
 from spancheck_pipeline.decision.suite import Suite
-from spancheck_pipeline.evidence.run import Manifest, Usage
+from spancheck_pipeline.evidence.run import Usage
 from spancheck_pipeline.storage.store import Night, Store, StoredFile
 from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
@@ -24,7 +25,7 @@ def latest_night(store: Store, suite: Suite) -> Night | None:
     """Return the latest captured night whose target is the suite's, None where there is none."""
     for date in reversed(store.dates(suite.name, CAPTURED_RUN)):
         night = Night(suite.name, date)
-        manifest = Manifest.model_validate(store.open(night, CAPTURED_RUN).document())
+        manifest = read_manifest(store, night)
         if (manifest.target.kind, manifest.target.reference) == (suite.target.kind, reference_of(suite.target)):
             return night
     return None

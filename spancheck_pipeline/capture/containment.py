@@ -17,18 +17,19 @@ import os
 import sys
 import threading
 import warnings
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any, Final, NoReturn, TextIO
 
 from spancheck_pipeline.capture.streams import MUTED, MutedStream, Outlet, Sink, is_muted, unwrapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 _STREAMS: Final = ("stdout", "stderr")
 _OWN_THREADS: Final = frozenset({"spancheck-journal", "spancheck-lease", "spancheck-contained", "spancheck-capture"})
 """Threads of this package in which no code of a target runs."""
+
+Contain = Callable[[Path | None], AbstractContextManager[object]]
+"""Keeps what a target prints and logs away: in a file, or nowhere."""
 
 
 class Containment:
@@ -62,6 +63,11 @@ def contained(log_file: Path | None) -> Iterator[Containment]:
         yield Containment(sink, _open[0].stderr)
     finally:
         _leave(sink)
+
+
+def kept_away(contain: Contain | None, log_file: Path | None = None) -> AbstractContextManager[object]:
+    """Return what keeps a target's or grader's prints away, or nothing at all where the caller wants to see them."""
+    return contain(log_file) if contain else nullcontext()
 
 
 _lock = threading.RLock()

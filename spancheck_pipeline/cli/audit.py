@@ -7,15 +7,12 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from spancheck_pipeline.cli.options import as_decided_option, date_option, json_option, night, open_project
+from spancheck_pipeline.cli.audit_history import history
+from spancheck_pipeline.cli.options import as_decided_option, date_option, json_option, open_project, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from spancheck_pipeline.api.auditing import Exported
     from spancheck_pipeline.api.auditing_checks import Verified
-    from spancheck_pipeline.api.auditing_history import PastDecision
-    from spancheck_pipeline.api.environment import Environment
     from spancheck_pipeline.storage.audit_files import Format
     from spancheck_pipeline.storage.store import Place, Store
 
@@ -23,6 +20,9 @@ if TYPE_CHECKING:
 @click.group()
 def audit() -> None:
     """Read, export and check the record of a date."""
+
+
+audit.add_command(history)
 
 
 @audit.command()
@@ -116,16 +116,6 @@ def _exported(
     return done
 
 
-def place_of(environment: Environment, what: str, date: str | None) -> Place:
-    """Return the place that an argument names: ``SUITE`` with a date, ``SUITE@DATE``, or ``run:ID``."""
-    from spancheck_pipeline.storage.store import AdHoc
-
-    if what.startswith("run:"):
-        return AdHoc("adhoc", what.removeprefix("run:"))
-    suite, _, at = what.partition("@")
-    return night(environment, suite, at or date)
-
-
 @audit.command()
 @click.argument("what", metavar="FILE|SUITE|run:ID")
 @click.argument("on", metavar="[DATE]", required=False)
@@ -159,7 +149,8 @@ def verify(
     The first record that was changed, removed, added or moved is named. Exit code 0: as it was written; 1: it is not;
     2: it could not be checked.
     """
-    from spancheck_pipeline.api.auditing_checks import verify_file, verify_place
+    from spancheck_pipeline.api.auditing_checks import verify_file
+    from spancheck_pipeline.api.auditing_place import verify_place
     from spancheck_pipeline.cli.options import is_file_name
     from spancheck_pipeline.errors import UsageError
     from spancheck_pipeline.storage.signing import load_public_key
@@ -183,21 +174,22 @@ def verify(
 
 
 def _print_verified(found: Verified) -> None:
-    from spancheck_pipeline.cli.show import safe
+    from spancheck_pipeline.report.visible import visible
 
     for fault in found.faults:
-        click.secho(safe(fault), fg="red", bold=True)
+        click.secho(visible(fault), fg="red", bold=True)
     for note in found.notes:
-        click.echo(f"note: {safe(note)}", err=True)
+        click.echo(f"note: {visible(note)}", err=True)
     if found.seal:
         click.echo(f"sealed: {found.seal.sealed_at.isoformat(timespec='seconds')}, {found.seal.n_records} records")
-    click.echo(f"head: {safe(found.checked.head)}")
+    if found.checked.head:
+        click.echo(f"head: {visible(found.checked.head)}")
     verdict = "as it was written" if found.ok else "NOT as it was written"
-    click.echo(f"{safe(found.name)}: {found.checked.n_records} records, {verdict}")
+    click.echo(f"{visible(found.name)}: {found.checked.n_records} records, {verdict}")
 
 
 def _print_verified_json(found: Verified) -> None:
-    from spancheck_pipeline.cli.show import print_json
+    from spancheck_pipeline.cli.terminal import print_json
 
     fault = found.checked.fault
     print_json(
@@ -219,83 +211,6 @@ def _print_verified_json(found: Verified) -> None:
 
 @audit.command()
 @click.argument("suite", metavar="SUITE|run:ID")
-@date_option
-@json_option
-def history(suite: str, *, date: str | None, as_json: bool) -> int:
-    """List every decision about SUITE on a date: number, when, by whom, what, and what had changed since the last one.
-
-    Without a date: the decisions of all dates. Each is exported as it was decided by
-    `spancheck audit export SUITE --date DATE --as-decided NUMBER`.
-    """
-    from spancheck_pipeline.api.auditing_history import decided_dates, decision_history
-    from spancheck_pipeline.cli import show
-    from spancheck_pipeline.decision.suite import check_name
-    from spancheck_pipeline.storage.store import Night
-
-    environment, store = open_project()
-    places = [place_of(environment, suite, date)]
-    if date is None and not suite.startswith("run:") and "@" not in suite:
-        check_name(suite)
-        places = [Night(suite, day) for day in decided_dates(store, suite)]
-    past = [item for place in places for item in decision_history(store, place)]
-    if as_json:
-        show.print_json(
-            [
-                {
-                    **item.decision.model_dump(mode="json"),
-                    "grader_specs": {
-                        name: {"version": g.version, "spec_digest": g.spec_digest, "spec": g.spec}
-                        for name, g in item.graders.items()
-                    },
-                    "audit_log_head": item.head,
-                    "changes": list(item.changes),
-                }
-                for item in past
-            ]
-        )
-        return 0
-    _print_history(past)
-    if len(places) == 1:
-        _print_details(past)
-    else:
-        click.echo(f"\nthe graders of one date: spancheck audit history {suite} --date DATE", err=True)
-    return 0
-
-
-def _print_history(past: Sequence[PastDecision]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from spancheck_pipeline.cli import show
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("date", "decision", "when", "by", "answer", "why", "run id"):
-        table.add_column(column)
-    for item in past:
-        decision = item.decision
-        when = decision.decided_at.isoformat(timespec="seconds") if decision.decided_at else "–"
-        why = "; ".join(filter(None, [decision.note, *item.changes]))
-        cells = [decision.date or "–", str(decision.revision), when, decision.decided_by, decision.answer.value, why]
-        table.add_row(*(escape(show.safe(cell)) for cell in [*cells, decision.run_id]))
-    show.console().print(table)
-
-
-def _print_details(past: Sequence[PastDecision]) -> None:
-    from spancheck_pipeline.cli import show
-
-    for item in past:
-        click.echo(f"\ndecision {item.decision.revision}" + ("" if item.is_recorded else " (its record is not kept)"))
-        for change in item.changes or (
-            "the first one" if item is past[0] else "everything that it rests on is as it was",
-        ):
-            click.echo(f"  - {show.safe(change)}")
-        for name, grader in item.graders.items():
-            click.echo(f"  {name} version {show.safe(grader.version)}, spec {grader.spec_digest[:12]}")
-        click.echo(f"  head: {item.head or '–'}")
-
-
-@audit.command()
-@click.argument("suite", metavar="SUITE|run:ID")
 @click.argument("case_id", required=False)
 @date_option
 @as_decided_option
@@ -311,9 +226,9 @@ def show(
     as_json: bool,
 ) -> int:
     """List what failed in SUITE on a date, or show the record of one case (CASE_ID): texts are printed, escaped."""
-    from spancheck_pipeline.api.recording import open_audit_log, read_records
+    from spancheck_pipeline.api.audit_logs import open_audit_log, read_records
     from spancheck_pipeline.cli.records import print_failures, print_record
-    from spancheck_pipeline.cli.show import print_json
+    from spancheck_pipeline.cli.terminal import print_json
     from spancheck_pipeline.errors import UsageError
 
     environment, store = open_project()

@@ -56,7 +56,7 @@ def calibrate(  # noqa: PLR0917 - one parameter an option
     from spancheck_pipeline.api.calibrating import calibrate_subject
     from spancheck_pipeline.capture.containment import contained
     from spancheck_pipeline.cli.progress import progress_bar
-    from spancheck_pipeline.cli.show import print_json, safe
+    from spancheck_pipeline.cli.terminal import print_json, say
     from spancheck_pipeline.decision.standing import CalibrationPolicy
     from spancheck_pipeline.decision.trust import standing
     from spancheck_pipeline.report.calibration_markdown import calibration_markdown
@@ -84,7 +84,7 @@ def calibrate(  # noqa: PLR0917 - one parameter an option
     if document.subject.kind != "grader":
         stands = standing(document.subject, document.served_models, [document], CalibrationPolicy(domain=items.domain))
     for warning in made.judged.warnings if made.judged else ():
-        click.echo(f"spancheck: warning: {safe(warning)}", err=True)
+        say(f"warning: {warning}")
     for path, written in (
         (markdown_file, calibration_markdown(document, stands)),
         (svg_file, reliability_svg(document)),
@@ -120,17 +120,18 @@ def _text(path: Path) -> str:
 def _print(made: CalibratedSubject, stands: Standing | None) -> None:
     from rich.markup import escape
 
-    from spancheck_pipeline.cli.show import console, safe
+    from spancheck_pipeline.cli.terminal import console
+    from spancheck_pipeline.report.visible import visible
 
     document, out = made.document, console()
     subject, gold = document.subject, document.gold
-    out.print(f"[bold]{escape(safe(subject.name))}[/bold] · {_described(document)}")
-    out.print(f"  {escape(safe(gold.name))} · {gold.n_items} items · domain {gold.domain} · {gold.sampling}")
+    out.print(f"[bold]{escape(visible(subject.name))}[/bold] · {_described(document)}")
+    out.print(f"  {escape(visible(gold.name))} · {gold.n_items} items · domain {gold.domain} · {gold.sampling}")
     if made.judged:
         out.print(f"  {made.judged.n_calls} calls made, {made.judged.n_kept} verdicts were there already")
     if document.failures:
         failed = ", ".join(f"{code} × {n}" for code, n in document.failures.items())
-        out.print(f"  [bold]without an answer[/bold] {escape(safe(failed))}")
+        out.print(f"  [bold]without an answer[/bold] {escape(visible(failed))}")
     out.print()
     _print_figures(document)
     _print_strata(document)
@@ -140,13 +141,13 @@ def _print(made: CalibratedSubject, stands: Standing | None) -> None:
         _print_people(document.people)
     if stands is not None:
         out.print(
-            f"\n[bold]{stands.trust.replace('_', ' ')}[/bold] by the default policy: {escape(safe(stands.reason))}"
+            f"\n[bold]{stands.trust.replace('_', ' ')}[/bold] by the default policy: {escape(visible(stands.reason))}"
         )
-    out.print(f"\nkept: {escape(safe(made.published.path))} (revision {made.published.revision})")
+    out.print(f"\nkept: {escape(visible(made.published.path))} (revision {made.published.revision})")
 
 
 def _print_people(people: People) -> None:
-    from spancheck_pipeline.cli.show import console
+    from spancheck_pipeline.cli.terminal import console
 
     out = console()
     out.print(f"\n  {'two people agree':<24} {people.agreement:.1%} over {people.n_items} items")
@@ -158,18 +159,18 @@ def _print_people(people: People) -> None:
 def _described(document: CalibrationDocument) -> str:
     from rich.markup import escape
 
-    from spancheck_pipeline.cli.show import safe
+    from spancheck_pipeline.report.visible import visible
 
     subject = document.subject
     if subject.kind == "grader":
         return f"deterministic grader, threshold {subject.threshold:g}"
     models = sorted({model for found in document.served_models.values() for model in found})
     parts = (subject.client, ", ".join(models), subject.prompt, f"threshold {subject.threshold:g}")
-    return escape(safe(", ".join(dict.fromkeys(part for part in parts if part))))
+    return escape(visible(", ".join(dict.fromkeys(part for part in parts if part))))
 
 
 def _print_figures(document: CalibrationDocument) -> None:
-    from spancheck_pipeline.cli.show import console
+    from spancheck_pipeline.cli.terminal import console
 
     out, figures = console(), document.figures
     if figures.prevalence is not None:
@@ -200,7 +201,8 @@ def _print_strata(document: CalibrationDocument) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from spancheck_pipeline.cli.show import console, safe
+    from spancheck_pipeline.cli.terminal import console
+    from spancheck_pipeline.report.visible import visible
 
     if not document.by_stratum:
         return
@@ -213,7 +215,7 @@ def _print_strata(document: CalibrationDocument) -> None:
         bounds = "–" if rate.low is None or rate.high is None else f"{rate.low:.1%} – {rate.high:.1%}"
         shares = (figures.agreement.value, figures.sensitivity.value, figures.specificity.value)
         agreement, *sides = ("–" if value is None else f"{value:.1%}" for value in shares)
-        table.add_row(f"  {escape(safe(name))}", str(figures.n_items), agreement, bounds, *sides)
+        table.add_row(f"  {escape(visible(name))}", str(figures.n_items), agreement, bounds, *sides)
     console().print()
     console().print(table)
 

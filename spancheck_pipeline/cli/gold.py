@@ -56,9 +56,10 @@ def sample(
     Beside the sheet their exact texts are written (.items.jsonl), which `spancheck gold labels` reads.
     """
     from spancheck_pipeline.api.gold_sampling import sample_gold
-    from spancheck_pipeline.cli.audit import place_of
-    from spancheck_pipeline.cli.show import print_json, safe
+    from spancheck_pipeline.cli.options import place_of
+    from spancheck_pipeline.cli.terminal import print_json
     from spancheck_pipeline.errors import UsageError
+    from spancheck_pipeline.report.visible import visible
 
     if is_slice and strata:
         raise UsageError("--slice draws from all claims alike; it goes without --by")
@@ -75,7 +76,7 @@ def sample(
     click.echo(str(to))
     click.echo(f"exact texts: {done.items_path}", err=True)
     for name, (drawn, size) in done.by_stratum.items():
-        click.echo(f"  {safe(name) or 'all'}: {drawn} of {size}", err=True)
+        click.echo(f"  {visible(name) or 'all'}: {drawn} of {size}", err=True)
     click.echo("fill in label: supported or not_supported; one copy of the sheet a person", err=True)
     return 0
 
@@ -111,7 +112,7 @@ def labels(
     Items on which people are evenly divided are left out and named. `spancheck calibrate` measures against the set.
     """
     from spancheck_pipeline.api.gold_sampling import read_labels
-    from spancheck_pipeline.cli.show import print_json
+    from spancheck_pipeline.cli.terminal import print_json
 
     told = policy.read_text(encoding="utf-8-sig") if policy else ""
     done = read_labels(files, to, items=items, domain=domain, policy=told, replace=replace)

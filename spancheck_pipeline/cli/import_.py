@@ -12,7 +12,8 @@ from spancheck_pipeline.cli.options import date_option, json_option, night, open
 if TYPE_CHECKING:
     from spancheck_pipeline.api.environment import Environment
     from spancheck_pipeline.api.importing import Imported, Source
-    from spancheck_pipeline.decision.suite import Citations, Suite
+    from spancheck_pipeline.decision.suite import Suite
+    from spancheck_pipeline.decision.suite_target import Citations
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.storage.datasets import LoadedSuite
     from spancheck_pipeline.storage.store import Night, Store
@@ -48,7 +49,7 @@ def import_(
     otel_genai. A case whose question the suite asks too takes the suite's labels. Score it with `spancheck nightly`.
     """
     from spancheck_pipeline.api.importing import Source, import_run, read_source
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import terminal
 
     environment, store = open_project()
     place = night(environment, suite, date)
@@ -73,11 +74,11 @@ def import_(
         )
         folder = None if loaded else _write_suite(environment, store, place, source, done)
     if as_json:
-        show.print_json(_as_json(place, done, folder))
+        terminal.print_json(_as_json(place, done, folder))
     else:
         _print(place, source, done, folder)
     if not done.manifest.n_answered:
-        click.echo(f"spancheck: every call in {file} failed; the run is stored, and holds no answer", err=True)
+        terminal.say(f"every call in {file} failed; the run is stored, and holds no answer")
         return 1
     return 0
 
@@ -97,7 +98,7 @@ def _columns(items: tuple[str, ...]) -> dict[str, str]:
 
 
 def _citations(name: str) -> Citations:
-    from spancheck_pipeline.decision.suite import Citations
+    from spancheck_pipeline.decision.suite_target import Citations
     from spancheck_pipeline.errors import UsageError
     from spancheck_pipeline.storage.wording import nearest
 
@@ -118,7 +119,8 @@ def _suite(environment: Environment, name: str) -> tuple[LoadedSuite | None, tup
 
 
 def _new_suite(name: str) -> Suite:
-    from spancheck_pipeline.decision.suite import RecordedTarget, Suite, Target
+    from spancheck_pipeline.decision.suite import Suite
+    from spancheck_pipeline.decision.suite_target import RecordedTarget, Target
     from spancheck_pipeline.importers.starter import GRADERS
 
     target = Target(recorded=RecordedTarget(file="answers.jsonl"))
@@ -128,7 +130,8 @@ def _new_suite(name: str) -> Suite:
 def _write_suite(environment: Environment, store: Store, place: Night, source: Source, done: Imported) -> Path:
     from spancheck_pipeline.errors import StorageError
     from spancheck_pipeline.importers.starter import write_suite
-    from spancheck_pipeline.storage.tables import CAPTURED_RUN, captured_from_row
+    from spancheck_pipeline.storage.rows import captured_from_row
+    from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
     folder = environment.datasets / place.suite
     rows = (captured_from_row(row) for row in store.open(place, CAPTURED_RUN).rows())
@@ -162,13 +165,13 @@ def _as_json(place: Night, done: Imported, folder: Path | None) -> dict[str, Any
 
 
 def _print(place: Night, source: Source, done: Imported, folder: Path | None) -> None:
-    from spancheck_pipeline.cli.show import safe
+    from spancheck_pipeline.report.visible import visible
 
     manifest = done.manifest
-    click.echo(f"{place} · {manifest.n_cases} cases imported from {safe(source.path.name)} · run {manifest.run_id}")
+    click.echo(f"{place} · {manifest.n_cases} cases imported from {visible(source.path.name)} · run {manifest.run_id}")
     click.echo(f"  answers: {manifest.n_answered} of {manifest.n_rows}")
     for error, n in manifest.errors.items():
-        click.echo(f"  without an answer: {n} ({safe(error)})")
+        click.echo(f"  without an answer: {n} ({visible(error)})")
     if done.read.n_relabelled:
         click.echo(f"  labelled by the suite's own cases: {done.read.n_relabelled}")
     if payloads := manifest.versions.get("citation_payload"):

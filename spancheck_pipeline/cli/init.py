@@ -47,7 +47,7 @@ def init(folder: Path, *, target: str, name: str) -> None:
 
     DIR is new, or empty (a `.git` may be there); nothing is ever overwritten.
     """
-    from spancheck_pipeline.decision.suite import check_suite_name
+    from spancheck_pipeline.decision.names import check_suite_name
     from spancheck_pipeline.errors import StorageError, UsageError
 
     try:
@@ -139,14 +139,14 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 
 
 def _say(folder: Path, name: str, target: str, files: dict[str, str]) -> None:
-    from spancheck_pipeline.cli.show import safe
+    from spancheck_pipeline.report.visible import visible
 
-    click.echo(f"a project in {safe(str(folder))}:")
+    click.echo(f"a project in {visible(str(folder))}:")
     for path in sorted(files):
         click.echo(f"  {path}")
     click.echo("\nnext:")
     for line in _next(folder, name, target, files):
-        click.echo(f"  {safe(line)}")
+        click.echo(f"  {visible(line)}")
 
 
 def _next(folder: Path, name: str, target: str, files: dict[str, str]) -> Iterator[str]:

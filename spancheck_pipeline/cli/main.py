@@ -117,7 +117,7 @@ def _called(arguments: list[str], *, is_debug: bool) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    from spancheck_pipeline.cli.show import safe
+    from spancheck_pipeline.cli.terminal import say
 
-    click.echo(f"spancheck: {safe(message)}", err=True)
+    say(message)
     return code

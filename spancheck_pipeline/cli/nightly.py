@@ -54,9 +54,9 @@ def nightly(
     }
     materialize(environment, store, place, config, is_debug=bool(obj["debug"]))
 
+    from spancheck_pipeline.api.audit_logs import chain_head
     from spancheck_pipeline.api.deciding import read_comparisons, read_decision, read_scorecard
-    from spancheck_pipeline.api.recording import chain_head
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import show, terminal
     from spancheck_pipeline.storage.pages import page_path
     from spancheck_pipeline.storage.tables import AUDIT_LOG, COMPARISON
 
@@ -65,7 +65,7 @@ def nightly(
     audit_log, head = store.path(place, AUDIT_LOG), chain_head(store, place)
     if as_json:
         files = {"audit_log": audit_log, "audit_log_head": head, "report": page_path(store, place)}
-        show.print_json(show.as_json(scorecard, decision, comparisons=comparisons, **files))
+        terminal.print_json(show.as_json(scorecard, decision, comparisons=comparisons, **files))
     else:
         show.print_scorecard(scorecard, decision, comparisons)
         click.echo(f"\naudit log: {audit_log}")
@@ -87,10 +87,10 @@ def materialize(
         StepFailedError: when a step could not run, with the step's own message.
     """
     from spancheck_pipeline.cli.progress import progress_bar
-    from spancheck_pipeline.cli.show import safe
     from spancheck_pipeline.definitions import build
     from spancheck_pipeline.defs.home import prepare_home
     from spancheck_pipeline.defs.run import run_nightly
+    from spancheck_pipeline.report.visible import visible
 
     target = _loaded_first(environment, store, place, config)
     prepare_home(environment.dagster_home)
@@ -106,24 +106,34 @@ def materialize(
         )
         run_nightly(definitions, environment, place, config)
     for warning in warnings:
-        click.echo(f"note: {safe(warning)}", err=True)
+        click.echo(f"note: {visible(warning)}", err=True)
 
 
 def _loaded_first(environment: Environment, store: Store, place: Night, config: dict[str, Any]) -> LoadedTarget | None:
     """Load the target when it is going to be called, before anything is written; where it cannot be, nothing is.
 
+    Where a date is captured already it is loaded only to tell its version, when that stands in its code; what cannot be
+    loaded then is of no consequence.
+
     Raises:
-        TargetError, ConfigError: when it cannot be loaded.
+        TargetError, ConfigError: when it is going to be called and cannot be loaded.
     """
     from spancheck_pipeline.api.targets import load_target
     from spancheck_pipeline.capture.containment import contained
+    from spancheck_pipeline.errors import SpancheckError
     from spancheck_pipeline.storage.datasets import load_cases
     from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
     loaded = open_suite(environment, place.suite)
     load_cases(loaded.folder, loaded.suite.cases)
     is_called = config["captured_run"]["recapture"] or config["captured_run"]["retry_errors"]
-    if store.exists(place, CAPTURED_RUN) and not is_called:
+    is_needed = is_called or not store.exists(place, CAPTURED_RUN)
+    if not is_needed and loaded.suite.target.version_from is None:
         return None
-    with contained(None):
-        return load_target(loaded.suite.target, suite_folder=loaded.folder)
+    try:
+        with contained(None):
+            return load_target(loaded.suite.target, suite_folder=loaded.folder)
+    except SpancheckError:
+        if is_needed:
+            raise
+        return None

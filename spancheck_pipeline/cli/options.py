@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from spancheck_pipeline.report.visible import visible
+
 if TYPE_CHECKING:
     from spancheck_pipeline.api.environment import Environment
     from spancheck_pipeline.api.run import Run
+    from spancheck_pipeline.decision.comparison import ComparisonDocument
     from spancheck_pipeline.grading.grader import Grader
     from spancheck_pipeline.storage.datasets import LoadedSuite
-    from spancheck_pipeline.storage.store import Night, Store
+    from spancheck_pipeline.storage.store import Night, Place, Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,16 +61,23 @@ def file_option(name: str, what: str) -> Callable[[F], F]:
     return add
 
 
-def graders_at_hand(environment: Environment, what: str) -> tuple[Grader, ...]:
-    """Return the graders of the suite that an argument names; none for a file, or where the suite is not there now."""
+def graders_at_hand(environment: Environment, what: str, run: Run) -> tuple[Grader, ...]:
+    """Return the graders that the suite of a run has now; none where the run is a file's, or the suite is not there."""
+    found = suite_now(environment, what, run.suite)
+    return found.graders if found else ()
+
+
+def suite_now(environment: Environment, what: str, suite: str, config: str | None = None) -> LoadedSuite | None:
+    """Return a run's suite as it is now; None where an argument names a file, or the suite cannot be read now."""
     from spancheck_pipeline.errors import SpancheckError
 
     if is_file_name(what):
-        return ()
+        return None
     try:
-        return tuple(open_suite(environment, what.partition("@")[0]).graders)
+        loaded = open_suite(environment, suite)
+        return loaded if config is None else loaded.with_config(config)
     except SpancheckError:
-        return ()
+        return None
 
 
 def open_project() -> tuple[Environment, Store]:
@@ -87,8 +97,8 @@ def open_suite(environment: Environment, name: str) -> LoadedSuite:
     return load_suite(environment.datasets, name, load_attribute)
 
 
-def night(environment: Environment, suite: str, date: str | None) -> Night:
-    """Return the partition of a suite on a date, today's where none is given.
+def night(environment: Environment, suite: str, date: str | None, *, option: str = "--date") -> Night:
+    """Return the partition of a suite on a date, today's where none is given; ``option`` is where it was given.
 
     Raises:
         UsageError: for a date that is none, lies in the future, or before the first partition.
@@ -99,10 +109,10 @@ def night(environment: Environment, suite: str, date: str | None) -> Night:
     today = environment.today()
     place = Night(suite, date or today)
     if place.date > today:
-        raise UsageError(f"--date {place.date} is in the future; today is {today} in {environment.timezone}")
+        raise UsageError(f"{option} {place.date} is in the future; today is {today} in {environment.timezone}")
     if place.date < environment.start_date:
         raise UsageError(
-            f"--date {place.date} is before the first partition {environment.start_date}; set SPANCHECK_START_DATE"
+            f"{option} {place.date} is before the first partition {environment.start_date}; set SPANCHECK_START_DATE"
         )
     return place
 
@@ -111,13 +121,15 @@ def thresholds_of(items: tuple[str, ...]) -> dict[str, float]:
     """Return ``grader=rate`` arguments as thresholds.
 
     Raises:
-        UsageError: for one that is not of this form.
+        UsageError: for one that is not of this form, and for a second one of a grader.
     """
     from spancheck_pipeline.errors import UsageError
 
     thresholds: dict[str, float] = {}
     for item in items:
         name, _, rate = item.partition("=")
+        if name in thresholds:
+            raise UsageError(f"{name[:80]!r} has two thresholds; give one")
         try:
             value = float(rate)
         except ValueError:
@@ -147,15 +159,40 @@ def load_run(environment: Environment, store: Store, what: str, date: str | None
     return stored_run(store, night(environment, suite, at or date), as_decided=as_decided)
 
 
+def note_other_suite(run: Run, baseline: Run) -> None:
+    """Say so on stderr where a baseline is a run of another suite than what is compared with it."""
+    if run.suite != baseline.suite:
+        note = f"note: the baseline is a run of the suite {baseline.suite}, and is compared with one of {run.suite}"
+        click.echo(visible(note), err=True)
+
+
 def regraded(environment: Environment, what: str, *runs: Run) -> list[Run]:
-    """Return runs graded again: with the graders of the suite that ``what`` names, or with the default ones.
+    """Return runs graded again: with the graders of the first one's suite, or with the default ones for a file.
 
     Nothing is called and nothing is written.
     """
     from spancheck_pipeline.grading.graders import default_graders
 
-    graders = default_graders() if is_file_name(what) else open_suite(environment, what.partition("@")[0]).graders
+    graders = default_graders() if is_file_name(what) else open_suite(environment, runs[0].suite).graders
     return [run.rescore(graders) for run in runs]
+
+
+def compared(environment: Environment, what: str, baseline: Run, run: Run, *, as_json: bool) -> ComparisonDocument:
+    """Return the comparison of two runs; where there is none and JSON is asked for, why is printed as JSON too.
+
+    Raises:
+        NotComparableError: with every reason.
+    """
+    from spancheck_pipeline.api.comparing import comparison, not_comparable
+    from spancheck_pipeline.cli.terminal import print_json
+    from spancheck_pipeline.errors import NotComparableError
+
+    try:
+        return comparison(baseline, run, graders_at_hand(environment, what, run))
+    except NotComparableError as error:
+        if as_json:
+            print_json(not_comparable(baseline, run, error.reasons).model_dump(mode="json"))
+        raise
 
 
 def regrade_option(command: F) -> F:
@@ -166,3 +203,13 @@ def regrade_option(command: F) -> F:
 def is_file_name(what: str) -> bool:
     """Return whether an argument means a file rather than a suite: it exists, or looks like a path."""
     return Path(what).is_file() or "/" in what or what.endswith(".json")
+
+
+def place_of(environment: Environment, what: str, date: str | None) -> Place:
+    """Return the place that an argument names: ``SUITE`` with a date, ``SUITE@DATE``, or ``run:ID``."""
+    from spancheck_pipeline.storage.store import AdHoc
+
+    if what.startswith("run:"):
+        return AdHoc("adhoc", what.removeprefix("run:"))
+    suite, _, at = what.partition("@")
+    return night(environment, suite, at or date)

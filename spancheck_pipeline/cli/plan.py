@@ -20,10 +20,10 @@ def plan(suite: str, *, config: str | None, as_json: bool) -> int:
     """Say what a run of SUITE will ask and cost: calls, tokens and USD, each low, expected and high.
 
     Nothing is called. Exit code 0 when the expected cost of the suite (or of --config) is within its budget or there is
-    none, 1 when it is above it.
+    none, 1 when it is above it, 2 when that could not be told, since a price is not known.
     """
     from spancheck_pipeline.api.planning import plan_suite
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import terminal
     from spancheck_pipeline.storage.datasets import load_cases
 
     environment, store = open_project()
@@ -35,10 +35,13 @@ def plan(suite: str, *, config: str | None, as_json: bool) -> int:
         cases = load_cases(one.folder, one.suite.cases)
         plans.append(plan_suite(store, one.suite, cases, config=name, graders=one.graders, judges=one.judges))
     if as_json:
-        show.print_json([item.model_dump(mode="json") for item in plans])
+        terminal.print_json([item.model_dump(mode="json") for item in plans])
     else:
         click.echo("\n\n".join("\n".join(_lines(item)) for item in plans))
-    return 1 if plans[0].is_over_budget else 0
+    first = plans[0]
+    if first.max_run_cost_usd is None:
+        return 0
+    return {True: 1, False: 0, None: 2}[first.is_over_budget]
 
 
 def _lines(planned: PlanDocument) -> list[str]:
@@ -57,7 +60,11 @@ def _lines(planned: PlanDocument) -> list[str]:
     if planned.n_unjudged:
         lines.append(f"  {planned.n_unjudged} criteria × epochs need a judge, and stay unmeasured without one")
     if planned.max_run_cost_usd is not None:
-        answer = {True: "above it, so the run will not begin", False: "within it", None: "the run will tell"}
+        answer = {
+            True: "above it, so the run will not begin",
+            False: "within it",
+            None: "whether it is within it could not be told",
+        }
         lines.append(f"  budget: {planned.max_run_cost_usd:g} USD a run; {answer[planned.is_over_budget]}")
     return lines
 
@@ -70,7 +77,7 @@ _JUDGE_BASIS = {
 
 
 def _of(calls: PlannedCalls) -> list[str]:
-    from spancheck_pipeline.cli.show import safe
+    from spancheck_pipeline.report.visible import visible
 
     lines = [_row(f"{calls.what} calls", calls.n_calls, "{:,.0f}")]
     if calls.input_tokens:
@@ -79,7 +86,7 @@ def _of(calls: PlannedCalls) -> list[str]:
         lines.append(_row("output tokens a call", calls.output_tokens, "{:,.0f}"))
     if calls.cost_usd is None:
         models = ", ".join(calls.unpriced_models) or "what answers"
-        lines.append(f"  {'cost in USD':<22}unknown: no price or no usage is known of {safe(models)}")
+        lines.append(f"  {'cost in USD':<22}unknown: no price or no usage is known of {visible(models)}")
     else:
         lines.append(_row("cost in USD", calls.cost_usd, "{:.4f}"))
     if calls.what != "target":

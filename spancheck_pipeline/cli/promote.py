@@ -25,10 +25,10 @@ def promote(suite: str, date: str | None, *, note: str, is_list: bool, as_json: 
     """Pin SUITE's run of a date as the release baseline, which later dates are compared with.
 
     It is kept with who and when, and never rewritten: another one is pinned after it. Until then the first run that
-    passed is the release baseline.
+    its gate let pass (PASS or INCONCLUSIVE) is the release baseline.
     """
     from spancheck_pipeline.api.baselines import pin_release
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import terminal
     from spancheck_pipeline.errors import UsageError
 
     environment, store = open_project()
@@ -42,7 +42,7 @@ def promote(suite: str, date: str | None, *, note: str, is_list: bool, as_json: 
     pinned = pin_release(store, place, at=dt.datetime.now(dt.UTC), by=getpass.getuser(), note=note)
     assert pinned.promotion is not None
     if as_json:
-        show.print_json(pinned.promotion.model_dump(mode="json"))
+        terminal.print_json(pinned.promotion.model_dump(mode="json"))
     else:
         was = "" if pinned.is_new else " already"
         click.echo(f"{place} is{was} the release baseline (number {pinned.promotion.number}, {pinned.answer.value})")
@@ -51,13 +51,13 @@ def promote(suite: str, date: str | None, *, note: str, is_list: bool, as_json: 
 
 def _list(store: Store, suite: str, *, as_json: bool) -> int:
     from spancheck_pipeline.api.baselines import all_promotions, baselines_before
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import terminal
     from spancheck_pipeline.decision.promotion import KINDS
 
     current = baselines_before(store, suite, None)
     kept = {kind: all_promotions(store, suite, kind) for kind in KINDS}
     if as_json:
-        show.print_json(
+        terminal.print_json(
             {
                 "current": {kind: found.model_dump(mode="json") for kind, found in current.items()},
                 **{kind: [item.model_dump(mode="json") for item in items] for kind, items in kept.items()},
@@ -65,7 +65,7 @@ def _list(store: Store, suite: str, *, as_json: bool) -> int:
         )
         return 0
     for kind, found in current.items():
-        first = " (the first run that passed; none is pinned)" if found.kind != kind else ""
+        first = " (the first run that its gate let pass; none is pinned)" if found.kind != kind else ""
         click.echo(f"{kind.replace('_', ' ')}: {found.date}{first}")
     for items in kept.values():
         for item in items:
@@ -76,9 +76,9 @@ def _list(store: Store, suite: str, *, as_json: bool) -> int:
 
 
 def _line(item: Promotion) -> str:
-    from spancheck_pipeline.cli.show import safe
+    from spancheck_pipeline.report.visible import visible
 
     when = f"{item.promoted_at:%Y-%m-%d %H:%M} UTC"
     note = f": {item.note}" if item.note else ""
     what = f"{item.kind.replace('_', ' ')} {item.number}: {item.date} {item.answer.value}"
-    return safe(f"  {what} by {item.promoted_by} on {when}{note}")
+    return visible(f"  {what} by {item.promoted_by} on {when}{note}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from spancheck_pipeline.cli.options import json_option, open_project
+from spancheck_pipeline.report.visible import visible
 
 
 @click.command()
@@ -20,8 +21,8 @@ def prune(*, keep: str, suites: tuple[str, ...], is_meant: bool, as_json: bool) 
     """
     from spancheck_pipeline.api.pruning import cutoff
     from spancheck_pipeline.api.pruning import prune as prune_store
-    from spancheck_pipeline.cli import show
-    from spancheck_pipeline.decision.suite import check_name
+    from spancheck_pipeline.cli import terminal
+    from spancheck_pipeline.decision.names import check_name
     from spancheck_pipeline.errors import UsageError
 
     environment, store = open_project()
@@ -33,14 +34,14 @@ def prune(*, keep: str, suites: tuple[str, ...], is_meant: bool, as_json: bool) 
             raise UsageError(f"--suite {error}") from None
     report = prune_store(store, before=before, suites=suites, timezone=environment.timezone, dry_run=not is_meant)
     if as_json:
-        show.print_json(report.model_dump(mode="json"))
+        terminal.print_json(report.model_dump(mode="json"))
         return 0
     for item in report.pruned:
         what = f"{item.suite} on {item.date}" if item.date else f"run {item.run_id} ({item.suite})"
-        click.echo(show.safe(f"{what}: {item.n_files} file(s), {_size(item.n_bytes)}"))
+        click.echo(visible(f"{what}: {item.n_files} file(s), {_size(item.n_bytes)}"))
     for kept in report.kept:
         what = f"{kept.suite} on {kept.date}" if kept.date else f"run {kept.run_id} ({kept.suite})"
-        click.echo(show.safe(f"{what}: stays, {kept.why}"))
+        click.echo(visible(f"{what}: stays, {kept.why}"))
     did = "removed" if is_meant else "would remove"
     click.echo(f"{did} {_size(report.n_bytes)} of {len(report.pruned)} night(s) and run(s) before {before}")
     if report.pruned and not is_meant:

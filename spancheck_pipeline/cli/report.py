@@ -38,9 +38,9 @@ def report(
     (--as-decided) goes to a file, by default into the working folder.
     """
     from spancheck_pipeline.api.reporting import report_place
-    from spancheck_pipeline.cli.show import print_json
+    from spancheck_pipeline.cli.terminal import print_json
     from spancheck_pipeline.errors import UsageError
-    from spancheck_pipeline.report.html.wording import visible
+    from spancheck_pipeline.report.visible import visible
     from spancheck_pipeline.storage.store import AdHoc, Place
 
     if day is not None and date is not None and day != date:

@@ -41,7 +41,7 @@ def rescore(
     what was promoted stays promoted. Exit code 0 also where a gate says FAIL now; 2 where a night could not be scored.
     """
     from spancheck_pipeline.api.staleness import check_span
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import terminal
     from spancheck_pipeline.errors import UsageError
 
     if not stale:
@@ -55,11 +55,11 @@ def rescore(
         document = done.model_dump(mode="json")
         document["outcomes_changed"] = [total.model_dump(mode="json") for total in done.totals()]
         document["problems"] = list(done.problems)
-        show.print_json(document)
+        terminal.print_json(document)
     else:
         _print(done, is_choice=bool(suites or graders or since or until))
     for problem in done.problems:
-        click.echo(f"spancheck: {show.safe(problem)}", err=True)
+        terminal.say(problem)
     return 2 if done.problems else 0
 
 
@@ -78,11 +78,11 @@ def _run(environment: Environment, config: dict[str, Any], *, is_debug: bool) ->
 
 
 def _print(done: Rescored, *, is_choice: bool) -> None:
-    from spancheck_pipeline.cli.show import safe
+    from spancheck_pipeline.report.visible import visible
 
     lines = list(_plan_lines(done) if done.is_dry_run else _done_lines(done))
     for line in lines or [_nothing(done, is_choice=is_choice)]:
-        click.echo(safe(line))
+        click.echo(visible(line))
 
 
 def _nothing(done: Rescored, *, is_choice: bool) -> str:

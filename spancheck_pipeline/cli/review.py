@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spancheck_pipeline.cli.options import date_option, json_option, open_project
+from spancheck_pipeline.report.visible import visible
 
 if TYPE_CHECKING:
     from spancheck_pipeline.decision.adjudication import Adjudication
@@ -50,7 +51,7 @@ def review(
     Without --to and --from the dispositions that stand are listed. Scores are never changed. Whether dispositions
     decide is the suite's to say (gate: adjudicated), when the date is decided again.
     """
-    from spancheck_pipeline.cli.audit import place_of
+    from spancheck_pipeline.cli.options import place_of
     from spancheck_pipeline.errors import UsageError
 
     if to is not None and source is not None:
@@ -71,7 +72,8 @@ def review(
 
 
 def _export(store: Store, place: Place, to: Path, graders: tuple[str, ...], *, everything: bool) -> int:
-    from spancheck_pipeline.api.reviewing import REVIEWED, export_review
+    from spancheck_pipeline.api.review_subjects import REVIEWED
+    from spancheck_pipeline.api.reviewing import export_review
     from spancheck_pipeline.grading.score import Outcome
 
     outcomes = frozenset(Outcome) if everything else REVIEWED
@@ -98,6 +100,10 @@ def _import(store: Store, place: Place, source: Path, author: str | None) -> int
             "stays unmeasured until it is measured (spancheck nightly SUITE --retry-errors)",
             err=True,
         )
+    if done.n_far:
+        click.echo(
+            f"note: {done.n_far} of them are waivers for more than two years; is the year in `expires` right?", err=True
+        )
     if done.path:
         click.echo(f"kept: {done.path}", err=True)
         _print_rates(store, place)
@@ -107,38 +113,34 @@ def _import(store: Store, place: Place, source: Path, author: str | None) -> int
 
 def _changed(before: Adjudication, now: Adjudication) -> str:
     """Return who said what before of a finding of which something else, or by somebody else, is said now."""
-    from spancheck_pipeline.cli.show import safe
-
     item = now.item or "the whole score"
     epoch = f" epoch {now.epoch}" if now.epoch else ""
     then = f"{before.author} said {before.disposition.value} on {before.signed_at.date().isoformat()}"
     said = f"{now.author} now says {now.disposition.value}"
-    return safe(f"case {now.case_id!r}{epoch}, {now.grader}, {item}: {said}; {then}: {before.reason}")
+    return visible(f"case {now.case_id!r}{epoch}, {now.grader}, {item}: {said}; {then}: {before.reason}")
 
 
 def _print_rates(store: Store, place: Place) -> None:
     """Print the rates that the recorded scores have, with and without the dispositions that hold now."""
     import datetime as dt
 
-    from rich.table import Table
-
     from spancheck_pipeline.api.adjudicating import adjudicated
+    from spancheck_pipeline.api.audit_logs import open_audit_log, read_head
     from spancheck_pipeline.api.facts import open_evidence
-    from spancheck_pipeline.api.recording import open_audit_log, read_head
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import terminal
 
     head = read_head(open_audit_log(store, place))
     evidence = open_evidence(store, place, list(head.graders))
     found = adjudicated(store, place, evidence, at=dt.datetime.now(dt.UTC))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("grader", "raw", "adjudicated", "confirmed", "passes", "fails", "waived", "expired", "stale"):
-        table.add_column(column, justify="left" if column == "grader" else "right")
+    rows = []
     for name, figures in found.graders.items():
         raw = head.summary.graders[name].pass_rate.value
         counts = [figures.n_confirmed, figures.n_passes, figures.n_fails, figures.n_waived, figures.n_expired]
         cells = [*counts, figures.n_stale]
-        table.add_row(name, _percent(raw), _percent(figures.pass_rate.value), *map(str, cells))
-    show.console().print(table)
+        rows.append((name, _percent(raw), _percent(figures.pass_rate.value), *map(str, cells)))
+    terminal.print_table(
+        ("grader", "raw", "adjudicated", "confirmed", "passes", "fails", "waived", "expired", "stale"), rows
+    )
     if found.n_elsewhere:
         click.echo(f"note: {found.n_elsewhere} dispositions of another capture or grader are not applied", err=True)
 
@@ -148,22 +150,17 @@ def _percent(rate: float | None) -> str:
 
 
 def _list(store: Store, place: Place, *, history: bool, as_json: bool) -> int:
-    from rich.markup import escape
-    from rich.table import Table
-
     from spancheck_pipeline.api.reviewing import listed, signed_in_order
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import terminal
 
     found = signed_in_order(store, place) if history else listed(store, place)
     if as_json:
-        show.print_json([item.model_dump(mode="json") for item in found])
+        terminal.print_json([item.model_dump(mode="json") for item in found])
         return 0
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("case", "grader", "item", "said", "disposition", "author", "signed", "expires", "why"):
-        table.add_column(column)
-    for item in found:
-        cells = [
-            item.case_id + (f" #{item.epoch}" if item.epoch else ""),
+    has_epochs = any(item.epoch for item in found)
+    rows = [
+        (
+            item.case_id + (f" #{item.epoch}" if has_epochs else ""),
             item.grader,
             item.item or "the whole",
             item.outcome.value,
@@ -172,8 +169,10 @@ def _list(store: Store, place: Place, *, history: bool, as_json: bool) -> int:
             item.signed_at.date().isoformat(),
             item.last_day or "–",
             item.reason,
-        ]
-        table.add_row(*(escape(show.safe(cell)) for cell in cells))
-    show.console().print(table)
+        )
+        for item in found
+    ]
+    columns = ("case", "grader", "item", "said", "disposition", "author", "signed", "expires", "why")
+    terminal.print_table(columns, rows, left=columns, wrapped={"why"})
     _print_rates(store, place)
     return 0

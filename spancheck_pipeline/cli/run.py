@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spancheck_pipeline.cli.options import json_option, open_project, open_suite, thresholds_of
+from spancheck_pipeline.report.visible import visible
 
 if TYPE_CHECKING:
     from spancheck_pipeline.api.environment import Environment
@@ -46,14 +47,15 @@ def run(
 
     Such a run never enters a nightly partition. Exit code 0 when its gate passes, 1 when it does not.
     """
+    from spancheck_pipeline.api.audit_logs import chain_head
     from spancheck_pipeline.api.auditing import export_log
-    from spancheck_pipeline.api.capturing import new_run_id
-    from spancheck_pipeline.api.recording import chain_head
+    from spancheck_pipeline.api.capture_begin import new_run_id
     from spancheck_pipeline.api.reporting import refresh_report
     from spancheck_pipeline.api.stored import run_place
     from spancheck_pipeline.api.targets import load_target
+    from spancheck_pipeline.api.unread_labels import unread_labels
     from spancheck_pipeline.capture.containment import contained
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import show, terminal
     from spancheck_pipeline.cli.progress import progress_bar
     from spancheck_pipeline.storage.store import AdHoc
     from spancheck_pipeline.storage.tables import AUDIT_LOG
@@ -77,12 +79,14 @@ def run(
             on_progress=report,
             contain=contained,
         )
+    for note in unread_labels(cases, loaded.graders):
+        click.echo(f"note: {note}", err=True)
     audit_log = store.path(place, AUDIT_LOG)
     head = chain_head(store, place)
     if out:
         export_log(store, place, out)
     if as_json:
-        show.print_json(
+        terminal.print_json(
             show.as_json(
                 decided.scorecard,
                 decided.decision,
@@ -97,7 +101,7 @@ def run(
         click.echo(f"  head: {head}")
         click.echo(f"run id: {place.run_id}")
     if made := refresh_report(store, place):  # of a run that went on, or was asked again
-        click.echo(f"report: {show.safe(made.page.path)}", err=as_json)
+        click.echo(f"report: {visible(made.page.path)}", err=as_json)
     return show.exit_code(decided.decision)
 
 
@@ -144,7 +148,9 @@ def _around_file(
     path: Path, target: str, minimum: tuple[str, ...], *, price_in: float | None, price_out: float | None
 ) -> tuple[LoadedSuite, tuple[Case, ...]]:
     from spancheck_pipeline.decision.gate import check_thresholds
-    from spancheck_pipeline.decision.suite import GateSettings, Suite, Target
+    from spancheck_pipeline.decision.gate_settings import GateSettings
+    from spancheck_pipeline.decision.suite import Suite
+    from spancheck_pipeline.decision.suite_target import Target
     from spancheck_pipeline.grading.graders import default_graders
     from spancheck_pipeline.storage.case_files import read_cases
     from spancheck_pipeline.storage.datasets import LoadedSuite

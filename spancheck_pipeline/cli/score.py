@@ -15,11 +15,13 @@ from spancheck_pipeline.cli.options import (
     night,
     open_project,
     open_suite,
+    place_of,
 )
+from spancheck_pipeline.report.visible import visible
 
 
 @click.command()
-@click.argument("what", metavar="SUITE|AUDIT_LOG")
+@click.argument("what", metavar="SUITE|run:ID|AUDIT_LOG")
 @date_option
 @click.option("--regrade", is_flag=True, help="Grade the captured outputs again with today's graders.")
 @as_decided_option
@@ -36,7 +38,7 @@ def score(
     price_out: float | None,
     as_json: bool,
 ) -> int:
-    """Show the scorecard of SUITE on a date, or of an AUDIT_LOG file (ours, or the earlier library's 1.0).
+    """Show the scorecard of SUITE on a date, of an ad-hoc run, or of an AUDIT_LOG file (ours, or the earlier 1.0).
 
     With --regrade a suite's date gets new scores, a new decision and a new record where they differ; the old ones stay
     readable (--as-decided). An audit log file is graded again with the default graders and is not written.
@@ -45,6 +47,8 @@ def score(
 
     if regrade and as_decided is not None:
         raise UsageError("--as-decided shows what was; it goes without --regrade")
+    if regrade and what.startswith("run:"):
+        raise UsageError(f"an ad-hoc run keeps its scores; `spancheck gate {what} --regrade` decides it by new ones")
     if is_file_name(what):
         pricing = {"input_per_1k": price_in or 0.0, "output_per_1k": price_out or 0.0}
         return _file(what, regrade, pricing if price_in is not None or price_out is not None else None, as_json=as_json)
@@ -55,7 +59,7 @@ def score(
 
 def _file(what: str, regrade: bool, pricing: dict[str, float] | None, *, as_json: bool) -> int:
     from spancheck_pipeline.api.run import priced
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import show, terminal
     from spancheck_pipeline.grading.graders import default_graders
 
     environment, store = open_project()
@@ -64,7 +68,7 @@ def _file(what: str, regrade: bool, pricing: dict[str, float] | None, *, as_json
         run = run.rescore(default_graders())
     scorecard = run.scorecard().document
     if as_json:
-        show.print_json(show.as_json(scorecard, None))
+        terminal.print_json(show.as_json(scorecard, None))
     else:
         show.print_scorecard(scorecard, None)
     return 0
@@ -74,7 +78,7 @@ def _regrade(what: str, date: str | None, *, as_json: bool) -> int:
     from spancheck_pipeline.api.reporting import refresh_report
     from spancheck_pipeline.api.stored import grade_place
     from spancheck_pipeline.capture.containment import contained
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import show, terminal
 
     environment, store = open_project()
     loaded = open_suite(environment, what)
@@ -84,23 +88,23 @@ def _regrade(what: str, date: str | None, *, as_json: bool) -> int:
         store, place, loaded.suite, loaded.graders, decided_by=getpass.getuser(), note=note, contain=contained
     )
     if as_json:
-        show.print_json(show.as_json(decided.scorecard, decided.decision, comparisons=decided.comparisons))
+        terminal.print_json(show.as_json(decided.scorecard, decided.decision, comparisons=decided.comparisons))
     else:
         show.print_scorecard(decided.scorecard, decided.decision, decided.comparisons)
     # After the figures, which stand whether a page can be written or not; a page that stands there must not be stale.
     if made := refresh_report(store, place):
-        click.echo(f"report: {show.safe(made.page.path)}", err=as_json)
+        click.echo(f"report: {visible(made.page.path)}", err=as_json)
     return show.exit_code(decided.decision)
 
 
 def _stored(what: str, date: str | None, as_decided: int | None, *, as_json: bool) -> int:
-    from spancheck_pipeline.api.recording import open_audit_log, read_head
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.api.audit_logs import open_audit_log, read_head
+    from spancheck_pipeline.cli import show, terminal
 
     environment, store = open_project()
-    head = read_head(open_audit_log(store, night(environment, what, date), as_decided=as_decided))
+    head = read_head(open_audit_log(store, place_of(environment, what, date), as_decided=as_decided))
     if as_json:
-        show.print_json(show.as_json(head.summary, head.decision, comparisons=head.comparisons))
+        terminal.print_json(show.as_json(head.summary, head.decision, comparisons=head.comparisons))
     else:
         show.print_scorecard(head.summary, head.decision, head.comparisons)
     return show.exit_code(head.decision)

@@ -35,15 +35,15 @@ def trend(
 ) -> int:
     """Show SUITE's rates over its dates, with 95 % intervals; a date on which something has changed is marked."""
     from spancheck_pipeline.api.trending import read_trend
-    from spancheck_pipeline.cli import show
+    from spancheck_pipeline.cli import terminal
     from spancheck_pipeline.errors import UsageError
     from spancheck_pipeline.report.trend_svg import trend_svg
     from spancheck_pipeline.storage.documents import write_text
 
     environment, store = open_project()
-    for date in (since, until):
+    for option, date in (("--since", since), ("--until", until)):
         if date is not None:
-            night(environment, suite, date)
+            night(environment, suite, date, option=option)
     name = night(environment, suite, None).suite
     found = read_trend(store, name, since=since, until=until, missed=_missed(environment, store, name))
     known = {**found.rates, **found.numbers}
@@ -59,7 +59,7 @@ def trend(
     if svg_file:
         write_text(svg_file, trend_svg(found))
     if as_json:
-        show.print_json(found.model_dump(mode="json"))
+        terminal.print_json(found.model_dump(mode="json"))
     else:
         _print(found)
     return 0
@@ -85,23 +85,30 @@ def _missed(environment: Environment, store: Store, suite: str) -> tuple[str, ..
 
 def _print(trend: TrendDocument) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
-    from spancheck_pipeline.cli.show import console, safe
+    from spancheck_pipeline.cli.terminal import console, print_table
+    from spancheck_pipeline.decision.numerals import clusters_said
+    from spancheck_pipeline.report.visible import visible
 
     answers = {item.date: item.answer for item in trend.nights}
     out = console()
     for name, points in (*trend.rates.items(), *trend.numbers.items()):
         is_rate = name in trend.rates
-        table = Table(box=None, pad_edge=False, header_style="bold", title=escape(safe(name)), title_justify="left")
-        for column in ("date", "gate", "value", "95 %", "n", "another"):
-            table.add_column(column, justify="left" if column in {"date", "gate", "another"} else "right")
+        is_clustered = any(point.n_clusters is not None for point in points)
+        rows = []
         for point in points:
             answer = answers[point.date]
             gate = answer.value.replace("_", " ") if answer else "–"
-            table.add_row(point.date, gate, *_cells(point, is_rate=is_rate), str(point.n), ", ".join(point.marks))
-        out.print(table)
+            cells = [*_cells(point, is_rate=is_rate), str(point.n)]
+            cells += [clusters_said(point.n_clusters)] if is_clustered else []
+            rows.append((point.date, gate, *cells, ", ".join(point.marks)))
+        out.print(f"[italic]{escape(visible(name))}[/italic]")
+        columns = ("date", "gate", "value", "95 %", "n", *(("clusters",) if is_clustered else ()), "another")
+        print_table(columns, rows, left={"gate", "another"})
         out.print()
+    if trend.gone:
+        dates = ", ".join(trend.gone)
+        out.print(f"recorded and gone: {dates} (spancheck audit verify {trend.suite} DATE says more)", style="bold red")
     if trend.missed:
         shown = ", ".join(trend.missed[:_SHOWN_NIGHTS])
         more = f" and {len(trend.missed) - _SHOWN_NIGHTS} more" if len(trend.missed) > _SHOWN_NIGHTS else ""

@@ -11,14 +11,17 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from spancheck_pipeline.clients.call_errors import (
     AmbiguousOutputError,
     InvalidOutputError,
     OutputTooLargeError,
     text_of,
 )
-from spancheck_pipeline.decision.suite import Citations
+from spancheck_pipeline.decision.suite_target import Citations
 from spancheck_pipeline.errors import TargetError
+from spancheck_pipeline.evidence.complaints import dotted, worded
 from spancheck_pipeline.evidence.payloads import AmbiguousPayloadError, read_payload
 from spancheck_pipeline.evidence.run import Output, normalize
 
@@ -51,10 +54,36 @@ def output_of(value: Any, *, citations: Citations) -> Output:
         raise AmbiguousOutputError(str(error)) from None
     except Exception as error:  # noqa: BLE001 - a foreign object may raise anything while it is read
         # Whatever the cause (too deep, a number that JSON cannot hold, a foreign object's own code): it is no output.
-        raise InvalidOutputError(text_of(error)) from None
+        raise InvalidOutputError(_said(error)) from None
     if size > MAX_OUTPUT_BYTES:
         raise OutputTooLargeError(MAX_OUTPUT_BYTES)
     return output
+
+
+_SHAPES: Final = {
+    "contexts": "a list of passages, each {source_id, text}",
+    "citations": "a list, each {quote, source_id, claim}",
+    "usage": "{input_tokens, output_tokens}, whole numbers",
+}
+"""Part of an output that has parts → what it is."""
+_SHOWN: Final = 3
+"""Problems of one output that its error names."""
+
+
+def _said(error: Exception) -> str:
+    """Return what is wrong with an output, in plain words and without its values where that can be told."""
+    if isinstance(error, RecursionError):
+        return "the output is nested too deeply, or holds itself; return plain texts, numbers, lists and dicts"
+    if not isinstance(error, ValidationError):
+        return text_of(error)
+    details = error.errors(include_url=False, include_input=False, include_context=False)
+    problems = []
+    for detail in details[:_SHOWN]:
+        top = str(detail["loc"][0]) if detail["loc"] else ""
+        meant = f" ({top}: {_SHAPES[top]})" if top in _SHAPES else ""
+        problems.append(f"{dotted(detail['loc'])} {worded(detail)}{meant}")
+    more = f"; and {len(details) - _SHOWN} more" if len(details) > _SHOWN else ""
+    return f"what was returned is no output: {'; '.join(problems)}{more}"
 
 
 def parse_json(data: bytes | str) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spancheck_pipeline.clients.answer import output_of
 from spancheck_pipeline.clients.call_errors import CallError, TargetRaisedError
 from spancheck_pipeline.clients.threads import DaemonLoop, DaemonWorkers, Outcome
-from spancheck_pipeline.decision.suite import Citations
+from spancheck_pipeline.decision.suite_target import Citations
 from spancheck_pipeline.errors import TargetError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from spancheck_pipeline.errors import TargetError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spancheck_pipeline.decision.suite import Citations
+    from spancheck_pipeline.decision.suite_target import Citations
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.evidence.run import Output, TargetFacts
 

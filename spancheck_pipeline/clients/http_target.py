@@ -32,7 +32,7 @@ from spancheck_pipeline.errors import TargetError
 if TYPE_CHECKING:
     import httpx
 
-    from spancheck_pipeline.decision.suite import Citations, HttpTarget
+    from spancheck_pipeline.decision.suite_target import Citations, HttpTarget
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.evidence.run import Output, TargetFacts
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spancheck_pipeline.clients.call_errors import OutputTooLargeError, failure_of
 from spancheck_pipeline.clients.judge_calls import UNREPORTED, CallRecord, CallSink
-from spancheck_pipeline.clients.judge_client import MAX_REPLY_BYTES, Ask, JudgeClient, Reply, load_judge_client
+from spancheck_pipeline.clients.judge_client import MAX_REPLY_BYTES, Ask, JudgeClient, Reply
 from spancheck_pipeline.clients.judge_errors import (
     NoVerdictError,
     RefusedVerdictError,
     TruncatedVerdictError,
     UnreadableVerdictError,
 )
+from spancheck_pipeline.clients.judge_kinds import load_judge_client
 from spancheck_pipeline.errors import TargetError
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.packet import Packet

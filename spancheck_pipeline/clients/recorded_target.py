@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from spancheck_pipeline.decision.suite import Citations, RecordedTarget
+    from spancheck_pipeline.decision.suite_target import Citations, RecordedTarget
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.evidence.run import Output, TargetFacts
 

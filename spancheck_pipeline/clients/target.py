@@ -19,7 +19,7 @@ from spancheck_pipeline.evidence.run import TargetFacts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spancheck_pipeline.decision.suite import Citations, Target
+    from spancheck_pipeline.decision.suite_target import Citations, Target
     from spancheck_pipeline.evidence.case import Case
     from spancheck_pipeline.evidence.run import Output
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from spancheck_pipeline.decision.adjudication import Disposition
 from spancheck_pipeline.decision.audit_chain import Chain, HeaderChain, RecordChain, parted, rejoined
 from spancheck_pipeline.decision.comparison import ComparisonDocument
 from spancheck_pipeline.decision.gate import GateDecision
@@ -122,6 +123,28 @@ class AuditVerdict(BaseModel):
     error_class: str | None = None
 
 
+class AuditDisposition(BaseModel):
+    """What a person signed of a finding of this answer before the decision: the latest word about each finding."""
+
+    model_config = _FROZEN
+
+    grader: str
+    item: str
+    """Of the finding; empty for the score as a whole."""
+    finding_digest: str
+    """Of the finding as it was signed."""
+    disposition: Disposition
+    reason: str
+    author: str
+    signed_at: datetime
+    """UTC."""
+    expires_at: datetime | None = None
+    """UTC; None where it does not expire."""
+    is_counted: bool
+    """Whether the adjudicated rates of the decision count it: not where it had expired, or the finding says something
+    else than what was signed."""
+
+
 class AuditRecord(BaseModel):
     """One case × epoch: what was asked, answered, cited, measured, and what it cost."""
 
@@ -137,6 +160,8 @@ class AuditRecord(BaseModel):
     scores: tuple[AuditScore, ...]
     verdicts: tuple[AuditVerdict, ...] = ()
     """What judges replied about this answer; empty where none was asked."""
+    dispositions: tuple[AuditDisposition, ...] = ()
+    """What people signed of its findings, as the decision saw it; empty where nobody did."""
 
 
 class AuditHead(BaseModel):
@@ -167,7 +192,8 @@ class AuditHead(BaseModel):
     calibration: dict[str, JsonValue] = Field(default_factory=dict)
     """Judge → the calibration that the decision relied on; empty where no judge was asked."""
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
-    """Content digests of the files that the records were read from."""
+    """Content digests of the files that the records were read from, and of each batch of dispositions that the
+    decision saw (``adjudications/<batch>``)."""
     redacted: tuple[str, ...] = ()
     """What a redacted copy leaves out: ``pii``, ``contexts``, ``answers``, ``questions``; empty for the whole log."""
     chain: HeaderChain | None = None

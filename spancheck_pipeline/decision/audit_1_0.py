@@ -20,6 +20,7 @@ LOST: Final = (
     "findings other than citations, their offsets and provenance grades",
     "passages' titles, pages, ranks and links, and passages without text",
     "offsets and flags of citations",
+    "dispositions that people signed of findings",
     "judge verdicts, attempts, time stamps, served models, costs per answer",
     "criteria, history, cluster, known contexts and expected sources of cases",
     "all epochs of a case but the first",

@@ -77,6 +77,8 @@ _ANSWERS = frozenset({"answers"})
 _CONTEXTS = frozenset({"contexts"})
 _ANY = _QUESTIONS | _ANSWERS | _CONTEXTS
 """A reason may quote all of them, and a raw payload repeat them."""
+_PII = frozenset({"pii"})
+"""A person's name, whether it is found to be one or not."""
 _DIGESTS = frozenset({"digests"})
 _HEADER_DIGESTS: Final[tuple[tuple[tuple[str, ...], Any], ...]] = (
     (("inputs",), {}),
@@ -114,6 +116,10 @@ def record_leaves(entry: dict[str, Any]) -> Iterator[Leaf]:
     for i, verdict in enumerate(entry["verdicts"]):
         yield Leaf(f"verdicts[{i}].packet_digest", verdict, "packet_digest", _DIGESTS, "")
         yield Leaf(f"verdicts[{i}].reason", verdict, "reason", _ANY, None)
+    for i, disposition in enumerate(entry.get("dispositions") or ()):  # older records have none
+        yield Leaf(f"dispositions[{i}].finding_digest", disposition, "finding_digest", _DIGESTS, "")
+        yield Leaf(f"dispositions[{i}].reason", disposition, "reason", _ANY, "")
+        yield Leaf(f"dispositions[{i}].author", disposition, "author", _PII, "")
 
 
 def _case_leaves(case: dict[str, Any]) -> Iterator[Leaf]:
@@ -251,6 +257,17 @@ def text_salt(key: bytes, text: str) -> bytes:
 def text_digest(salt: bytes, text: str) -> str:
     """Return the digest under which a passage's text stands in ``texts``."""
     return commitment(salt, text)
+
+
+def sealed_name(key: bytes, name: str) -> str:
+    """Return the name that a seal gives a file: a batch of dispositions has a digest of its texts in its own name."""
+    kind, _, batch = name.partition("/")
+    return f"{kind}/{commitment(salt_of(key, None, 'batch'), batch)[:16]}" if kind == "adjudications" else name
+
+
+def file_commitment(key: bytes, name: str, file_digest: str) -> str:
+    """Return the commitment to the bytes of a stored file: a seal carries it, also beside a redacted copy."""
+    return commitment(salt_of(key, None, f"file:{name}"), file_digest)
 
 
 # -- passages, once ---------------------------------------------------------------------------------------------

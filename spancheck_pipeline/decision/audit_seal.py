@@ -8,10 +8,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from spancheck_pipeline.decision.audit_chain import CHAIN_VERSION
-from spancheck_pipeline.evidence.canonical import CONTRACT, canonical_json
+from spancheck_pipeline.evidence.canonical import CONTRACT, canonical_json, digest
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,10 +51,29 @@ class Seal(BaseModel):
     head: str
     """Digest of the log's last record: the one to keep where nobody who can rewrite the log can rewrite it."""
     n_records: int
+    files: dict[str, str] = Field(default_factory=dict)
+    """The stored log (``audit_log``) and each file that it was made from, by the name its header gives it (batches of
+    dispositions by a commitment to that): a commitment, under the log's key, to the SHA-256 of the file's bytes.
+    Whoever has the whole log can check them; nobody who has a redacted copy can try texts against them. Empty for a
+    log that was never stored."""
     sealed_at: datetime
     """UTC."""
     package_version: str
+    checksum: str | None = None
+    """SHA-256 of the canonical JSON of the seal without this and the signature: against damage, not against forgers."""
     signature: Signature | None = None
+
+    def checked(self) -> Seal:
+        """Return it with its checksum."""
+        return self.model_copy(update={"checksum": self._checksum()})
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is what its checksum is of; one without is taken as it is."""
+        return self.checksum is None or self.checksum == self._checksum()
+
+    def _checksum(self) -> str:
+        return digest(self.model_dump(mode="json", exclude={"signature", "checksum"}))
 
     def signed_bytes(self) -> bytes:
         """Return what a signature is over."""

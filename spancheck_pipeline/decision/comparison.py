@@ -19,6 +19,7 @@ from spancheck_pipeline.decision.paired_figures import (
     Difference,
     PairedFigures,
     Pairs,
+    hallucination_difference,
     paired_figures,
 )
 from spancheck_pipeline.errors import NotComparableError
@@ -29,6 +30,13 @@ MIN_OVERLAP: Final = 0.8
 
 Baseline = Literal["release", "last_good", "given"]
 """Pinned by a person; the latest run that its gate let pass; or whatever the caller named."""
+
+BASELINES: Final[dict[Baseline, str]] = {
+    "release": "the release baseline",
+    "last_good": "the last good run",
+    "given": "the baseline",
+}
+"""Baseline → what it is called in a sentence."""
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -64,6 +72,8 @@ class ComparisonDocument(BaseModel):
     relabelled_case_ids: tuple[str, ...] = ()
     """The same question, other labels: both sides were graded with the candidate's."""
     graders: dict[str, PairedFigures] = Field(default_factory=dict)
+    hallucination: Difference = Difference()
+    """Of the hallucination rate: above 0 is worse. Without a value where no grader measures it."""
     latency_ms: Difference = Difference()
     latency_total_ms: Difference = Difference()
     cost_usd: Difference = Difference()
@@ -75,6 +85,20 @@ class ComparisonDocument(BaseModel):
     def is_comparable(self) -> bool:
         """Whether there are figures."""
         return not self.not_comparable
+
+    @property
+    def case_changes(self) -> str:
+        """How many cases are not as they were in the baseline, or are no longer measured, in words; empty for none."""
+        unmeasured = {case_id for figures in self.graders.values() for case_id in figures.newly_unmeasured_case_ids}
+        counts = {
+            "added": len(self.added_case_ids),
+            "removed": len(self.removed_case_ids),
+            "reworded": len(self.reworded_case_ids),
+            "relabelled": len(self.relabelled_case_ids),
+            "no longer measured": len(unmeasured),
+        }
+        said = [f"{n} {what}" for what, n in counts.items() if n]
+        return f"cases: {', '.join(said)}" if said else ""
 
     @property
     def digest(self) -> str:
@@ -93,13 +117,15 @@ def compare(
     *,
     suite: str,
     graders: Sequence[str],
+    grounded: str | None = None,
     baseline_kind: Baseline = "given",
     min_overlap: float = MIN_OVERLAP,
     inputs: Mapping[str, str] | None = None,
 ) -> ComparisonDocument:
     """Return the comparison of two runs over the cases whose question digest both share.
 
-    ``graders`` are today's. Scores of other graders and of cases that are not shared are passed over.
+    ``graders`` are today's, and ``grounded`` the one of them that the hallucination rate is of. Scores of other graders
+    and of cases that are not shared are passed over.
     """
     sets = _CaseSets.of(candidate.cases, baseline.cases)
     reasons = _reasons(candidate, baseline, sets, graders, min_overlap=min_overlap)
@@ -122,9 +148,15 @@ def compare(
     return document.model_copy(
         update={
             "graders": {name: paired_figures(name, pairs) for name in graders},
+            "hallucination": Difference() if grounded is None else hallucination_difference(grounded, pairs),
             **_call_differences(pairs),
         }
     )
+
+
+def grounded_of(measurements: Mapping[str, str]) -> str | None:
+    """Return the first of some graders (name → measurement) that the hallucination rate is of; None without one."""
+    return next((name for name, what in measurements.items() if what.replace("_", "").lower() == "groundedness"), None)
 
 
 class _CaseSets(NamedTuple):

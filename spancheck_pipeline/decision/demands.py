@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from spancheck_pipeline.decision.budget import budget_names
 from spancheck_pipeline.decision.gate import COMPLETION, rule_names
+from spancheck_pipeline.decision.gate_settings import GateSettings, Regression
+from spancheck_pipeline.decision.numerals import percent, stated
 from spancheck_pipeline.decision.regression import regression_name
-from spancheck_pipeline.decision.suite import GateSettings, Regression
 from spancheck_pipeline.decision.threshold import DEFAULT_MIN_MEASURED
 
 
@@ -24,12 +25,12 @@ def demands(settings: GateSettings, grader_names: Iterable[str]) -> dict[str, st
     graders = dict.fromkeys([COMPLETION, *settings.min_pass_rate, *names])
     said = {f"min_pass_rate_{name}": _threshold(name, settings) for name in graders}
     if settings.max_flaky is not None:
-        limit = _percent(settings.max_flaky)
+        limit = percent(settings.max_flaky)
         said |= {
             f"max_flaky_{name}": f"At most {limit} of the measured cases of {name} may be flaky." for name in graders
         }
     if settings.max_unmeasured is not None:
-        limit = _percent(settings.max_unmeasured)
+        limit = percent(settings.max_unmeasured)
         said |= {
             f"max_unmeasured_{name}": f"At most {limit} of the applicable cases of {name} may be unmeasured."
             for name in graders
@@ -51,13 +52,13 @@ def _threshold(grader: str, settings: GateSettings) -> str:
         return (
             "Every call must be answered."
             if threshold == 1
-            else f"At least {_percent(threshold)} of the calls must be answered."
+            else f"At least {percent(threshold)} of the calls must be answered."
         )
     fewest = settings.min_measured or DEFAULT_MIN_MEASURED
     rests = f"the rate must rest on {fewest} cases, or in a small suite on half of the applicable ones"
     counted = ", with people's signed-off dispositions" if settings.adjudicated else ""
-    share = _percent(threshold)
-    if settings.confidence == "lower":
+    share = percent(threshold)
+    if settings.confidence == "lower" and threshold < 1:
         return f"The 95 % interval of the pass rate of {grader} must begin at {share} or above{counted}; {rests}."
     return f"At least {share} of the measured cases must pass {grader}{counted}; {rests}."
 
@@ -66,21 +67,18 @@ def _regression(grader: str, settings: Regression) -> str:
     against = "the release baseline and the last good run"
     if settings.margin is not None:
         return (
-            f"A drop of {grader} by {_percent(settings.margin)} of the cases against {against} must be excluded by the "
+            f"A drop of {grader} by {percent(settings.margin)} of the cases against {against} must be excluded by the "
             "interval of the difference."
         )
     return (
         f"{grader} must not be worse than in {against}: no significant drop by the one-sided exact test over paired "
         f"cases, at level {settings.alpha:g} over all graders that gate. A night that could not have seen a drop of "
-        f"{_percent(settings.detect)} of the cases is inconclusive, which is no failure."
+        f"{percent(settings.detect)} of the cases is inconclusive, which is no failure."
     )
 
 
 def _budget(name: str, settings: GateSettings) -> str:
+    limit = stated(getattr(settings.budget, name.removeprefix("budget_")))
     if name == "budget_mean_cost_usd":
-        return f"An answer may cost at most {settings.budget.mean_cost_usd:g} USD on average."
-    return f"95 % of the answers must come within {settings.budget.p95_latency_ms:g} ms."
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.6g} %"
+        return f"An answer may cost at most {limit} USD on average."
+    return f"95 % of the answers must come within {limit} ms."

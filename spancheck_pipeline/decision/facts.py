@@ -24,6 +24,8 @@ class RowFacts:
     category: str | None = None
     cluster: str | None = None
     answered: bool
+    is_empty: bool | None = False
+    """Whether the answer has nothing printed in it; None where its text is not at hand."""
     error_class: str | None = None
     latency_ms: float | None = None
     latency_total_ms: float | None = None

@@ -58,6 +58,21 @@ class Rate(BaseModel):
     """Whether there are too few clusters (below 20) for the interval to be taken at its word."""
 
 
+class LowerBound(BaseModel):
+    """What ``confidence: lower`` decides by: a lower bound of a pass rate that no further failure raises.
+
+    The unmeasured cases are taken as failed in it, so that it may lie below the interval that is shown.
+    """
+
+    model_config = _FROZEN
+
+    value: float = Field(ge=0, le=1)
+    n_further_failures: int = Field(default=0, ge=0)
+    """Failures beyond this run's at which the interval begins here; 0 where it is this run's own bound."""
+    n_clusters: int | None = None
+    """Clusters of the applicable cases; None where every case stands for itself."""
+
+
 class PassHatK(BaseModel):
     """The chance that ``k`` runs of a case all pass, averaged over cases."""
 
@@ -117,12 +132,16 @@ class GraderFigures(BaseModel):
     counts: Counts
     pass_rate: Rate
     """n_pass / (n_pass + n_fail + n_flaky)."""
+    lower_bound: LowerBound | None = None
+    """Of the pass rate; None where nothing was applicable, and in documents that were made before it was kept."""
     mean_score: Rate
     """Mean value of the scores of the measured cases, each epoch on its own; it rests on the cases of the rate."""
     by_category: dict[str, CategoryFigures] = Field(default_factory=dict)
     """Category → its figures; empty where no case has a category. Cases without one are under ``(none)``."""
     reason_codes: dict[str, int] = Field(default_factory=dict)
     """Scores (case × epoch) by reason code; ``no_score`` counts those that are missing."""
+    unmeasured_codes: dict[str, int] = Field(default_factory=dict)
+    """Those of them that are unmeasured."""
     failing_case_ids: tuple[str, ...] = ()
     flaky_case_ids: tuple[str, ...] = ()
     unmeasured_case_ids: tuple[str, ...] = ()
@@ -163,8 +182,12 @@ class Cost(BaseModel):
     """Sum over the priced answers alone: a lower bound of the total."""
     n_priced: int = 0
     n_unpriced: int = 0
+    n_without_usage: int = 0
+    """Unpriced answers that do not report input and output tokens; the other unpriced ones lack a price."""
     unpriced_models: tuple[str, ...] = ()
     """Served models of the unpriced answers; ``(not reported)`` where the answer names none."""
+    models_without_price: tuple[str, ...] = ()
+    """Those of them whose answers report their tokens, so that only a price is missing."""
 
 
 class Quantiles(BaseModel):
@@ -272,6 +295,7 @@ class AdjudicatedFigures(BaseModel):
 
     counts: Counts
     pass_rate: Rate
+    lower_bound: LowerBound | None = None
     n_confirmed: int = 0
     """Findings that a person agrees with; this changes no figure."""
     n_passes: int = 0
@@ -319,7 +343,10 @@ class ScorecardDocument(BaseModel):
     n_rows: int
     n_answered: int
     calls: Counts
-    """Cases by whether the system answered: pass where every epoch was, unmeasured where a row is missing."""
+    """Cases by whether the system answered, as the grader ``completion`` measures it: fail where a call failed or its
+    answer is empty, unmeasured where a row is missing."""
+    calls_lower_bound: LowerBound | None = None
+    """Of the share of answered cases."""
     graders: dict[str, GraderFigures]
     """Grader name → its figures, in the suite's order."""
     judges: dict[str, JudgeFigures] = Field(default_factory=dict)

@@ -14,11 +14,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from spancheck_pipeline.decision.budget import budget_names, budget_rules
-from spancheck_pipeline.decision.comparison import ComparisonDocument
+from spancheck_pipeline.decision.comparison import BASELINES, ComparisonDocument
 from spancheck_pipeline.decision.figures import ScorecardDocument
+from spancheck_pipeline.decision.gate_settings import GateSettings
 from spancheck_pipeline.decision.regression import regression_name, regression_rules
 from spancheck_pipeline.decision.rule import Answer, RuleResult, gravest
-from spancheck_pipeline.decision.suite import GateSettings
 from spancheck_pipeline.decision.threshold import (
     COMPLETION,
     cap_rules,
@@ -59,6 +59,9 @@ class GateDecision(BaseModel):
     decided_by: str = ""
     note: str = ""
     """Why it was decided (again)."""
+    case_changes: tuple[str, ...] = ()
+    """Per baseline whose cases are not those of this run: how many were added, removed, reworded, relabelled, or are no
+    longer measured."""
 
     @property
     def ok(self) -> bool:
@@ -116,9 +119,21 @@ def decide(
         decided_at=decided_at,
         is_strict=is_strict,
         comparisons={c.baseline_kind: c.digest for c in comparisons},
+        case_changes=tuple(_case_changes(comparisons)),
         decided_by=decided_by,
         note=note,
     )
+
+
+def _case_changes(comparisons: Sequence[ComparisonDocument]) -> Iterator[str]:
+    """Yield what of the cases is another than in each baseline; a run that is two baselines is said once."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for item in comparisons:
+        if item.case_changes:
+            where = item.baseline.date or item.baseline.run_id
+            found.setdefault((where, item.case_changes), []).append(BASELINES[item.baseline_kind])
+    for (where, changes), kinds in found.items():
+        yield f"against {' and '.join(kinds)} ({where}): {changes}"
 
 
 def check_thresholds(settings: GateSettings, grader_names: Iterable[str]) -> None:
@@ -131,16 +146,17 @@ def check_thresholds(settings: GateSettings, grader_names: Iterable[str]) -> Non
 
 def rule_names(settings: GateSettings, grader_names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the rules that a gate will answer, in order, before there is anything to decide on."""
-    regressions = [regression_name(name) for name in _gating(settings, grader_names)]
+    regressions = [regression_name(name) for name in gating_graders(settings, grader_names)]
     return (*threshold_names(settings), *regressions, *budget_names(settings))
 
 
 def _unknown_grader(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-    return f"gate.min_pass_rate names the grader {name!r}, which is not in the suite; did you mean {near[0]!r}?"
+    near = difflib.get_close_matches(name, known, n=1)
+    fix = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+    return f"gate.min_pass_rate names the grader {name!r}, and the run was graded with none of that name; {fix}"
 
 
-def _gating(settings: GateSettings, grader_names: Iterable[str]) -> list[str]:
+def gating_graders(settings: GateSettings, grader_names: Iterable[str]) -> list[str]:
     """Return the graders whose regressions are tested: those with a threshold, or all where none has one."""
     if settings.regression is None:
         return []
@@ -151,7 +167,7 @@ def _regressions(
     scorecard: ScorecardDocument, settings: GateSettings, comparisons: Sequence[ComparisonDocument]
 ) -> Iterator[RuleResult]:
     if settings.regression is not None:
-        graders = _gating(settings, scorecard.graders)
+        graders = gating_graders(settings, scorecard.graders)
         yield from regression_rules(
             comparisons, settings.regression, graders, is_blocking=settings.blocking, scorecard=scorecard
         )

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from spancheck_pipeline.decision.suite import Name
+from spancheck_pipeline.decision.names import Name
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.run import ModelPrice
 from spancheck_pipeline.grading.judge import DEFAULT_THRESHOLD, Judge, prompt_named

@@ -7,9 +7,10 @@ Which cases are shared, and whether two runs can be compared at all, lives in ``
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +20,9 @@ from spancheck_pipeline.grading.score import Outcome
 
 CALL_FIGURES: Final = ("latency_ms", "latency_total_ms", "cost_usd")
 """Figures of an answered row that are compared as paired differences of a case's mean."""
+
+Lost = Literal["left out", "passing", "failing"]
+"""What is made of cases that the baseline measured and the candidate could not."""
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -67,6 +71,36 @@ class Difference(BaseModel):
     n_clusters: int | None = None
 
 
+class PairedUnit(BaseModel):
+    """What independent units hold that hold the same: clusters; or all cases at once, where each stands for itself."""
+
+    model_config = _FROZEN
+
+    n_units: int = Field(default=1, ge=1)
+    """Units that hold this."""
+    n_both_pass: int = Field(default=0, ge=0)
+    n_newly_failing: int = Field(default=0, ge=0)
+    n_newly_passing: int = Field(default=0, ge=0)
+    n_both_fail: int = Field(default=0, ge=0)
+    n_lost_pass: int = Field(default=0, ge=0)
+    """Cases that passed in the baseline and could not be measured in the candidate."""
+    n_lost_fail: int = Field(default=0, ge=0)
+    """Cases that failed in the baseline and could not be measured in the candidate."""
+
+    def cells(self, lost: Lost) -> stats.Cells:
+        """Return the cells of one unit, with what was lost left out or taken for one thing."""
+        cells = stats.Cells(self.n_both_pass, self.n_newly_failing, self.n_newly_passing, self.n_both_fail)
+        if lost == "passing":
+            return cells._replace(
+                both_pass=cells.both_pass + self.n_lost_pass, newly_passing=cells.newly_passing + self.n_lost_fail
+            )
+        if lost == "failing":
+            return cells._replace(
+                newly_failing=cells.newly_failing + self.n_lost_pass, both_fail=cells.both_fail + self.n_lost_fail
+            )
+        return cells
+
+
 class PairedFigures(BaseModel):
     """What one grader says of the cases that both runs measured. A flaky case counts as failing."""
 
@@ -76,6 +110,8 @@ class PairedFigures(BaseModel):
     n_pairs: int
     n_unpaired: int
     """Shared cases that are not measured in one of the two runs (or both)."""
+    n_unmeasured: int = 0
+    """Shared cases that the candidate could not measure, whatever the baseline said of them."""
     newly_unmeasured_case_ids: tuple[str, ...] = ()
     """Those that the baseline measured and the candidate could not: failed calls, missing scores."""
     n_both_pass: int
@@ -92,6 +128,8 @@ class PairedFigures(BaseModel):
     """One-sided: the chance of so many newly failing cases if nothing had changed; 1 without pairs."""
     n_independent: float
     """How many independent pairs the pairs are worth; fewer than ``n_pairs`` where cases share clusters."""
+    units: tuple[PairedUnit, ...]
+    """The pairs unit by unit, and the newly unmeasured cases: what tests under other assumptions are made from."""
     newly_failing_case_ids: tuple[str, ...] = ()
     newly_passing_case_ids: tuple[str, ...] = ()
     flaky_flip_case_ids: tuple[str, ...] = ()
@@ -102,7 +140,11 @@ class PairedFigures(BaseModel):
     @property
     def churn(self) -> float:
         """Estimated share of pairs that flip each way when nothing changes, half a flip added so that it is not 0."""
-        return (self.n_newly_failing + self.n_newly_passing + 1) / (2 * (self.n_pairs + 1))
+        return self.flips().churn
+
+    def flips(self, lost: Lost = "left out") -> stats.Flips:
+        """Return the pairs unit by unit, the newly unmeasured left out, or among them as passing or failing."""
+        return _flips(self.units, lost, is_clustered=self.difference.n_clusters is not None)
 
 
 class _Side:
@@ -113,8 +155,11 @@ class _Side:
         self.unstable = run.unstable_cases
         self.outcomes: dict[str, dict[str, dict[int, Outcome]]] = {}
         self.values: dict[str, dict[str, list[float]]] = {}
+        self._unsupported: set[tuple[str, str]] = set()
         for score in run.scores:
             if score.case_id in shared:
+                if score.outcome.is_measured and score.n_unsupported:
+                    self._unsupported.add((score.grader, score.case_id))
                 self.outcomes.setdefault(score.grader, {}).setdefault(score.case_id, {})[score.epoch] = score.outcome
                 if score.value is not None:
                     self.values.setdefault(score.grader, {}).setdefault(score.case_id, []).append(score.value)
@@ -129,6 +174,10 @@ class _Side:
     def outcome(self, grader: str, case_id: str) -> CaseOutcome:
         known = self.outcomes.get(grader, {}).get(case_id, {})
         return reduce_epochs(known.get(epoch, Outcome.UNMEASURED) for epoch in range(self.epochs))
+
+    def is_hallucinating(self, grader: str, case_id: str) -> bool | None:
+        """Return whether any epoch asserts something unsupported; None where the case is not measured."""
+        return (grader, case_id) in self._unsupported if self.outcome(grader, case_id).is_measured else None
 
     def means(self, figures: Mapping[str, list[float]]) -> dict[str, float]:
         means = {case_id: math.fsum(numbers) / len(numbers) for case_id, numbers in figures.items()}
@@ -180,46 +229,34 @@ def paired_figures(grader: str, pairs: Pairs) -> PairedFigures:
     losses = {c: (old is CaseOutcome.PASS) - (new is CaseOutcome.PASS) for c, (old, new) in both.items()}
     failing = tuple(c for c, loss in losses.items() if loss > 0)
     passing = tuple(c for c, loss in losses.items() if loss < 0)
-    n, n_old = len(both), sum(old is CaseOutcome.PASS for old, _ in both.values())
-    n_both_pass = n_old - len(failing)
-    clusters = _by_cluster(losses, pairs)
-    n_independent = stats.independent_pairs(clusters)
-    n_clusters = len(clusters) if pairs.has_clusters else None
-    n_both_fail = n - n_both_pass - len(failing) - len(passing)
-    interval = stats.paired_difference(
-        n_both_pass,
-        len(failing),
-        len(passing),
-        n_both_fail,
-        n_independent=n_independent,
-        n_clusters=n_clusters,
-    )
+    lost = tuple(c for c, (old, new) in reduced.items() if old.is_measured and new is CaseOutcome.UNMEASURED)
+    units = _units(reduced, pairs)
+    flips = _flips(units, "left out", is_clustered=pairs.has_clusters)
+    n, total, interval = flips.n, flips.total, flips.interval
     means = [side.means(side.values.get(grader, {})) for side in (pairs.candidate, pairs.baseline)]
     return PairedFigures(
         grader=grader,
         n_pairs=n,
         n_unpaired=len(reduced) - n,
-        newly_unmeasured_case_ids=tuple(
-            c for c, (old, new) in reduced.items() if old.is_measured and new is CaseOutcome.UNMEASURED
-        ),
-        n_both_pass=n_both_pass,
-        n_newly_failing=len(failing),
-        n_newly_passing=len(passing),
-        n_both_fail=n_both_fail,
-        baseline_rate=n_old / n if n else None,
-        candidate_rate=(n_both_pass + len(passing)) / n if n else None,
+        n_unmeasured=sum(new is CaseOutcome.UNMEASURED for _, new in reduced.values()),
+        newly_unmeasured_case_ids=lost,
+        n_both_pass=total.both_pass,
+        n_newly_failing=total.newly_failing,
+        n_newly_passing=total.newly_passing,
+        n_both_fail=total.both_fail,
+        baseline_rate=(total.both_pass + total.newly_failing) / n if n else None,
+        candidate_rate=(total.both_pass + total.newly_passing) / n if n else None,
         difference=Difference(
-            value=(len(passing) - len(failing)) / n,
-            low=interval.low,
-            high=interval.high,
+            value=flips.difference,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
             n=n,
-            n_clusters=n_clusters,
-        )
-        if interval
-        else Difference(),
+            n_clusters=flips.n_clusters,
+        ),
         score_difference=pairs.difference(*({c: m for c, m in side.items() if c in both} for side in means)),
-        p_value=stats.worse_by_chance([sum(cluster) for cluster in clusters]),
-        n_independent=n_independent,
+        p_value=flips.p_value,
+        n_independent=flips.n_independent,
+        units=units,
         newly_failing_case_ids=failing,
         newly_passing_case_ids=passing,
         flaky_flip_case_ids=tuple(c for c in (*failing, *passing) if CaseOutcome.FLAKY in both[c]),
@@ -227,11 +264,49 @@ def paired_figures(grader: str, pairs: Pairs) -> PairedFigures:
     )
 
 
-def _by_cluster(losses: Mapping[str, int], pairs: Pairs) -> list[list[int]]:
-    """Return the losses of each independent unit: of a cluster where there are clusters, of a case otherwise."""
-    if not pairs.has_clusters:
-        return [[loss] for loss in losses.values()]
-    clusters: dict[Hashable, list[int]] = {}
-    for case_id, loss in losses.items():
-        clusters.setdefault(pairs.cluster(case_id), []).append(loss)
-    return list(clusters.values())
+def hallucination_difference(grader: str, pairs: Pairs) -> Difference:
+    """Return the difference of the hallucination rates over the cases that both runs measured, by its grader."""
+    cells: dict[Hashable, Counter[str]] = {}
+    for case_id in pairs.shared:
+        old, new = (side.is_hallucinating(grader, case_id) for side in (pairs.baseline, pairs.candidate))
+        if old is not None and new is not None:
+            unit = cells.setdefault(pairs.cluster(case_id) if pairs.has_clusters else None, Counter())
+            unit[_CELL_OF[not old, not new]] += 1
+    units = (PairedUnit(**unit) for unit in cells.values())
+    flips = _flips(units, "left out", is_clustered=pairs.has_clusters)
+    interval, kept = flips.interval, flips.difference
+    if interval is None or kept is None:
+        return Difference()
+    # The formula is of the answers that do not hallucinate, as of those that pass.
+    return Difference(
+        value=-kept, low=-interval.high, high=-interval.low, n=flips.n, n_clusters=flips.n_clusters
+    )
+
+
+def _flips(units: Iterable[PairedUnit], lost: Lost, *, is_clustered: bool) -> stats.Flips:
+    cells = (unit.cells(lost) for unit in units for _ in range(unit.n_units))
+    return stats.Flips(units=tuple(unit for unit in cells if sum(unit)), is_clustered=is_clustered)
+
+
+_CELL_OF: Final = {
+    (True, True): "n_both_pass",
+    (True, False): "n_newly_failing",
+    (False, True): "n_newly_passing",
+    (False, False): "n_both_fail",
+}
+"""Whether it passed before and passes now → where a pair is counted; a flaky case does not pass."""
+
+
+def _units(reduced: Mapping[str, tuple[CaseOutcome, CaseOutcome]], pairs: Pairs) -> tuple[PairedUnit, ...]:
+    """Return what independent units hold of the cases that the baseline measured, those that hold the same as one."""
+    cells: dict[Hashable, Counter[str]] = {}
+    for case_id, (old, new) in reduced.items():
+        passed = old is CaseOutcome.PASS
+        unit = cells.setdefault(pairs.cluster(case_id) if pairs.has_clusters else None, Counter())
+        if old.is_measured and new.is_measured:
+            unit[_CELL_OF[passed, new is CaseOutcome.PASS]] += 1
+        elif old.is_measured and new is CaseOutcome.UNMEASURED:
+            unit["n_lost_pass" if passed else "n_lost_fail"] += 1
+    alike = Counter(PairedUnit(**unit) for unit in cells.values() if unit)
+    ordered = sorted(alike.items(), key=lambda item: tuple(item[0].model_dump().values()))
+    return tuple(unit.model_copy(update={"n_units": n}) for unit, n in ordered)

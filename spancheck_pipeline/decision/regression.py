@@ -6,40 +6,102 @@ with thresholds and budgets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
 from spancheck_pipeline import stats
-from spancheck_pipeline.decision.comparison import Baseline, ComparisonDocument, PairedFigures
+from spancheck_pipeline.decision.comparison import BASELINES, Baseline, ComparisonDocument, PairedFigures
 from spancheck_pipeline.decision.figures import ScorecardDocument
+from spancheck_pipeline.decision.gate_settings import Regression
+from spancheck_pipeline.decision.numerals import about_points, cases, in_clusters, points
+from spancheck_pipeline.decision.paired_figures import Lost
+from spancheck_pipeline.decision.remedies import remedy
 from spancheck_pipeline.decision.rule import Answer, RuleResult, gravest, ignored
-from spancheck_pipeline.decision.suite import Regression
-
-_BASELINES: Final[dict[Baseline, str]] = {
-    "release": "the release baseline",
-    "last_good": "the last good run",
-    "given": "the baseline",
-}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RegressionTest:
     """One grader against one baseline, tested together with all the others of the night."""
 
     grader: str
     baseline_kind: Baseline
+    baseline_run_id: str
     figures: PairedFigures
+    flips: stats.Flips
+    """The pairs, with what this run could not measure left out or taken for one thing."""
     p_adjusted: float
     """Holm over all tests of the night."""
     alpha: float
     """What the strictest step of Holm leaves for this test, which is what a promise of power must reckon with."""
+    detect: float
+    """The drop that the suite asks to be seen, or to be excluded."""
+
+    @property
+    def too_few_units(self) -> bool:
+        """Whether a loss in every unit that could lose something would not be significant."""
+        return self.flips.n_fallible < stats.fewest_units(self.alpha)
+
+    @cached_property
+    def seen(self) -> Seen:
+        """What four nights in five would have seen.
+
+        Never less than a night with more failures that is not yet significant: the fewer flips there are, the less they
+        tell how far cases of a document go together, and a night is not judged worse for that (decision 0016).
+        """
+        if not self.flips.n or self.too_few_units:
+            return Seen(None, self.flips, is_enough=False)
+        # A loss more than there are gains is the least that may be significant.
+        for flips in self.flips.no_better(lambda flips: flips.total.net <= 0 or flips.p_value > self.alpha):
+            if stats.sees_drop(self.detect, int(flips.n_independent), flips.churn, self.alpha):
+                drop = _detectable(flips, self.alpha)
+                return Seen(self.detect if drop is None else min(drop, self.detect), flips, is_enough=True)
+        return Seen(_detectable(self.flips, self.alpha), self.flips, is_enough=False)
 
     @property
     def detectable_drop(self) -> float | None:
         """The smallest true drop that four nights in five would have seen; None where there is none."""
-        n = int(self.figures.n_independent)
-        return stats.detectable_drop(n, self.figures.churn, self.alpha) if n else None
+        return self.seen.drop
+
+    @property
+    def needed(self) -> Needed:
+        """How many cases, or documents where cases share them, would see a drop of ``detect`` as often."""
+        flips = self.flips
+        n_cases = stats.cases_needed(self.detect, flips.churn, self.alpha)
+        if n_cases is None or not flips.is_clustered:
+            return Needed(n_cases, None)
+        fewest = stats.fewest_units(self.alpha)
+        a_unit = flips.n_independent / len(flips.units) if flips.units else 1.0
+        return Needed(None, max(fewest, math.ceil(n_cases / a_unit)))
+
+
+class Seen(NamedTuple):
+    """A drop that would have been seen, and the pairs that say so."""
+
+    drop: float | None
+    """None where no drop would have been."""
+    flips: stats.Flips
+    is_enough: bool
+    """Whether it is at most what the suite asks to be seen."""
+
+
+class Needed(NamedTuple):
+    """How much more would see what a suite asks for: cases, or documents where cases share them."""
+
+    n_cases: int | None
+    n_clusters: int | None
+
+    def __str__(self) -> str:
+        if self.n_clusters is not None:
+            return f"about {self.n_clusters} documents"
+        return "" if self.n_cases is None else f"about {self.n_cases} independent cases"
+
+
+def _detectable(flips: stats.Flips, alpha: float) -> float | None:
+    n = int(flips.n_independent)
+    return stats.detectable_drop(n, flips.churn, alpha) if n else None
 
 
 def regression_name(grader: str) -> str:
@@ -58,14 +120,16 @@ def regression_rules(
     """Yield one result a gating grader, over every baseline that the run is comparable with.
 
     FAIL where the one-sided exact test is significant after Holm; PASS where it is not and the run could have seen a
-    drop of ``detect``; else INCONCLUSIVE. With a ``margin``, PASS is an interval wholly above −margin. A grader of the
-    ``scorecard`` that rests on a judge which may not gate is not tested, and takes no part in Holm's adjustment.
+    drop of ``detect``; else INCONCLUSIVE. With a ``margin``, PASS is an interval wholly above −margin. What the
+    baseline measured and this run could not is taken once as passing and once as failing; where that turns an answer
+    that lets a run go on into one that does not, NOT_MEASURED. A grader of the ``scorecard`` that rests on a judge
+    which may not gate is not tested, and takes no part in Holm's adjustment.
     """
     names = list(graders)
-    left_out = {name for name in names if scorecard is not None and scorecard.not_gating(name)}
-    tests = regression_tests(comparisons, settings, [name for name in names if name not in left_out])
+    family = tested_graders(names, scorecard)
+    by_lost = {lost: regression_tests(comparisons, settings, family, lost=lost) for lost in _LOST}
     for name in names:
-        of_grader = [test for test in tests if test.grader == name]
+        of_grader = [tests for tests in zip(*by_lost.values(), strict=True) if tests[0].grader == name]
         if not of_grader:
             rule = RuleResult(
                 rule=regression_name(name),
@@ -77,15 +141,23 @@ def regression_rules(
             )
             yield rule if scorecard is None else ignored(rule, scorecard)
             continue
-        yield _joined(name, of_grader, settings, is_blocking=is_blocking)
+        codes = scorecard.graders[name].unmeasured_codes if scorecard and name in scorecard.graders else {}
+        said = [_said(tests, settings, remedy(codes)) for tests in of_grader]
+        yield _joined(name, said, settings, is_blocking=is_blocking)
+
+
+def tested_graders(names: Sequence[str], scorecard: ScorecardDocument | None) -> list[str]:
+    """Return those of the gating graders that are tested: all but those that rest on a judge which may not gate."""
+    return [name for name in names if scorecard is None or not scorecard.not_gating(name)]
 
 
 def regression_tests(
-    comparisons: Sequence[ComparisonDocument], settings: Regression, graders: Sequence[str]
+    comparisons: Sequence[ComparisonDocument], settings: Regression, graders: Sequence[str], *, lost: Lost = "left out"
 ) -> list[RegressionTest]:
     """Return every test of the night: each gating grader against each comparable baseline.
 
-    A run that is both the release baseline and the last good one is tested once.
+    A run that is both the release baseline and the last good one is tested once. ``lost`` says what is made of cases
+    that the baseline measured and this run could not.
     """
     found: dict[tuple[str, str], tuple[Baseline, PairedFigures]] = {}
     for comparison in comparisons:
@@ -94,76 +166,148 @@ def regression_tests(
                 if name in comparison.graders:
                     key = (name, comparison.baseline.run_id)
                     found.setdefault(key, (comparison.baseline_kind, comparison.graders[name]))
-    adjusted = stats.holm([figures.p_value for _, figures in found.values()])
+    flips = [figures.flips(lost) for _, figures in found.values()]
+    adjusted = stats.holm([item.p_value for item in flips])
     return [
         RegressionTest(
             grader=name,
             baseline_kind=kind,
+            baseline_run_id=run_id,
             figures=figures,
+            flips=pairs,
             p_adjusted=p_adjusted,
             alpha=settings.alpha / len(found),
+            detect=settings.margin or settings.detect,
         )
-        for ((name, _), (kind, figures)), p_adjusted in zip(found.items(), adjusted, strict=True)
+        for ((name, run_id), (kind, figures)), pairs, p_adjusted in zip(found.items(), flips, adjusted, strict=True)
     ]
 
 
-def _joined(name: str, tests: Sequence[RegressionTest], settings: Regression, *, is_blocking: bool) -> RuleResult:
-    said = [(test, *_answer(test, settings)) for test in tests]
-    answer = gravest({what for _, what, _ in said})
-    decisive = next(test for test, what, _ in said if what is answer)
-    needed = None
-    if answer is Answer.INCONCLUSIVE:
-        needed = stats.cases_needed(settings.margin or settings.detect, decisive.figures.churn, decisive.alpha)
+_LOST: Final[tuple[Lost, ...]] = ("left out", "passing", "failing")
+
+
+class _Said(NamedTuple):
+    """What is said of a grader against one baseline."""
+
+    test: RegressionTest
+    """Over the pairs that both runs measured."""
+    answer: Answer
+    reason: str
+
+
+def _joined(name: str, said: Sequence[_Said], settings: Regression, *, is_blocking: bool) -> RuleResult:
+    answer = gravest({item.answer for item in said})
+    decisive = next(item.test for item in said if item.answer is answer)
+    needed = decisive.needed if answer is Answer.INCONCLUSIVE and not decisive.too_few_units else Needed(None, None)
+    if answer is Answer.INCONCLUSIVE and decisive.too_few_units and decisive.flips.is_clustered:
+        needed = Needed(None, stats.fewest_units(decisive.alpha))
     return RuleResult(
         rule=regression_name(name),
         kind="regression",
         subject=name,
-        threshold=settings.margin or settings.detect,
+        threshold=None if settings.margin is None else -settings.margin,
         observed=decisive.figures.difference.value,
         answer=answer,
-        reason=f"{name}: " + "; ".join(reason for _, _, reason in said),
-        p_value=min(test.p_adjusted for test in tests),
+        reason=f"{name}: " + "; ".join(item.reason for item in said),
+        p_value=min(item.test.p_adjusted for item in said),
         detectable_drop=decisive.detectable_drop,
-        cases_needed=needed,
+        cases_needed=needed.n_cases,
+        clusters_needed=needed.n_clusters,
         is_blocking=is_blocking,
     )
 
 
-def _answer(test: RegressionTest, settings: Regression) -> tuple[Answer, str]:
-    figures, against = test.figures, _BASELINES[test.baseline_kind]
-    if not figures.n_pairs:
-        return Answer.INCONCLUSIVE, f"no case is measured both here and in {against}; the thresholds alone decide"
+def _said(tests: Sequence[RegressionTest], settings: Regression, helps: str) -> _Said:
+    """Return the answer at both extremes of what was measured only in the baseline; the tests are as in ``_LOST``."""
+    test, if_passing, if_failing = tests
+    figures, against = test.figures, BASELINES[test.baseline_kind]
+    n_lost = len(figures.newly_unmeasured_case_ids)
+    if not figures.n_pairs and not n_lost:
+        return _Said(test, *_nothing_paired(figures, against, helps))
     flips = (
         f"{figures.n_newly_failing} newly failing and {figures.n_newly_passing} newly passing of {figures.n_pairs} "
-        f"pairs with {against}"
+        f"pairs{in_clusters(test.figures.difference.n_clusters)} with {against}"
     )
-    low = figures.difference.low
-    if settings.margin is not None and low is not None and low > -settings.margin:
-        return Answer.PASS, f"{flips}; a drop of {_points(settings.margin)} is excluded"
+    if not n_lost:
+        answer, why = _answer(test, settings)
+        return _Said(test, answer, f"{flips}{why}")
+    lost = f"{flips}; {cases(n_lost)} more that it measured could not be measured now"
+    (best, if_best), (worst, if_worst) = _answer(if_passing, settings), _answer(if_failing, settings)
+    if not figures.n_pairs or (best.is_ok and not worst.is_ok):
+        return _Said(test, Answer.NOT_MEASURED, f"{lost}, and these decide; quality is not what failed: {helps}")
+    if best.is_ok and best is not gravest({best, worst}):
+        return _Said(test, worst, f"{lost}, and with these taken as failing{if_worst}")
+    return _Said(test, best, f"{lost}, and with these taken as passing{if_best}")
+
+
+def _nothing_paired(figures: PairedFigures, against: str, helps: str) -> tuple[Answer, str]:
+    """Return the answer where no case that is measured here was measured there."""
+    if figures.n_unmeasured:
+        return Answer.NOT_MEASURED, (
+            f"no case is measured both here and in {against}, and {cases(figures.n_unmeasured)} of this run could not "
+            f"be measured, so that a regression cannot be looked for; quality is not what failed: {helps}"
+        )
+    return Answer.INCONCLUSIVE, (
+        f"no case is measured both here and in {against}, so that no regression was looked for; the thresholds alone "
+        "decide"
+    )
+
+
+def _answer(test: RegressionTest, settings: Regression) -> tuple[Answer, str]:
+    if settings.margin is not None and (shown := _excluded(test, settings.margin)) is not None:
+        return Answer.PASS, f"; a drop of {points(settings.margin)} is excluded{_reckoned(shown, test)}"
     if test.p_adjusted <= settings.alpha:
-        return Answer.FAIL, f"{flips} (p = {test.p_adjusted:.2g}); look at the newly failing cases"
+        return Answer.FAIL, f" (p = {test.p_adjusted:.2g}); look at the newly failing cases"
     if settings.margin is not None:
-        return _not_excluded(test, settings.margin, flips)
-    drop = test.detectable_drop
-    if drop is not None and drop <= settings.detect:
-        return Answer.PASS, f"{flips}; no regression found, and one of {_points(drop)} would have been seen"
-    seen = "no drop at all" if drop is None else f"only a drop of {_points(drop)}"
-    return Answer.INCONCLUSIVE, f"{flips}; {seen} would have been seen{_needed(settings.detect, test)}"
+        return _not_excluded(test, settings.margin)
+    if test.too_few_units:
+        return Answer.INCONCLUSIVE, f"; {_too_few(test)}"
+    seen = test.seen
+    if seen.is_enough:
+        assert seen.drop is not None
+        would = f"one of {about_points(seen.drop)} would have been seen{_reckoned(seen.flips, test)}"
+        return Answer.PASS, f"; no regression found, and {would}"
+    what = "no drop at all" if seen.drop is None else f"only a drop of {about_points(seen.drop)}"
+    return Answer.INCONCLUSIVE, f"; {what} would have been seen{_needed(test)}"
 
 
-def _not_excluded(test: RegressionTest, margin: float, flips: str) -> tuple[Answer, str]:
+def _excluded(test: RegressionTest, margin: float) -> stats.Flips | None:
+    """Return the pairs whose interval excludes a drop of the margin: the run's own, or those of no better a run."""
+    for flips in test.flips.no_better(lambda flips: (flips.difference or 0.0) > -margin):
+        if flips.interval is not None and flips.interval.low > -margin:
+            return flips
+    return None
+
+
+def _not_excluded(test: RegressionTest, margin: float) -> tuple[Answer, str]:
     """Return the answer where non-inferiority was asked for and not shown: that lets nothing pass (decision 0012)."""
-    said = f"{flips}; a drop of {_points(margin)} is not excluded"
-    observed = test.figures.difference.value
+    said = f"; a drop of {points(margin)} is not excluded"
+    observed = test.flips.difference
     if observed is not None and observed <= -margin:
-        return Answer.FAIL, f"{said}, and one of {_points(-observed)} was seen; look at the newly failing cases"
-    return Answer.NOT_MEASURED, f"{said}{_needed(margin, test)}; quality is not what failed: measure more cases"
+        return Answer.FAIL, f"{said}, and one of {about_points(-observed)} was seen; look at the newly failing cases"
+    more = "documents" if test.flips.is_clustered else "cases"
+    return Answer.NOT_MEASURED, f"{said}{_needed(test)}; quality is not what failed: measure more {more}"
 
 
-def _needed(drop: float, test: RegressionTest) -> str:
-    n = stats.cases_needed(drop, test.figures.churn, test.alpha)
-    return "" if n is None else f"; about {n} independent cases would see {_points(drop)}"
+def _too_few(test: RegressionTest) -> str:
+    noun = "documents" if test.flips.is_clustered else "cases"
+    n, fewest = test.flips.n_fallible, stats.fewest_units(test.alpha)
+    return (
+        f"with {n} {noun[:-1] if n == 1 else noun} that passed no drop can be shown, however large; at least {fewest} "
+        f"{noun} would be needed"
+    )
 
 
-def _points(share: float) -> str:
-    return f"{share * 100:.3g} points"
+def _needed(test: RegressionTest) -> str:
+    needed = str(test.needed)
+    return f"; {needed} would see {points(test.detect)}" if needed else ""
+
+
+def _reckoned(shown: stats.Flips, test: RegressionTest) -> str:
+    """Return, where a run's answer rests on the pairs of no better a run, in what these differ."""
+    more = shown.total.newly_failing - test.flips.total.newly_failing
+    fewer = test.flips.total.newly_passing - shown.total.newly_passing
+    if not more and not fewer:
+        return ""
+    parts = [f"{more} more newly failing"] * bool(more) + [f"{fewer} fewer newly passing"] * bool(fewer)
+    return f" (as with {' and '.join(parts)}; no run is judged worse for failing less)"

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from spancheck_pipeline.decision.figures import Counts, ScorecardDocument
+from spancheck_pipeline.decision.numerals import about_points
 
 
 class Answer(StrEnum):
@@ -50,8 +51,9 @@ class RuleResult(BaseModel):
     subject: str
     """The grader or the figure that it is about."""
     threshold: float | None = None
+    """What is wanted of ``observed``. Of a regression: −margin; None where no margin is asked for."""
     observed: float | None = None
-    """None where nothing was measured."""
+    """None where nothing was measured. Of a regression: the difference from the baseline."""
     answer: Answer
     reason: str
     """One sentence with the numbers, and what to do."""
@@ -61,11 +63,28 @@ class RuleResult(BaseModel):
     detectable_drop: float | None = None
     """Of a regression: the smallest true drop that the run had four chances in five to see."""
     cases_needed: int | None = None
-    """Of a regression that is inconclusive: about how many pairs would have seen the drop that the suite asks for."""
+    """Of a regression that is inconclusive: about how many pairs would have seen the drop that the suite asks for.
+    None where cases share clusters."""
+    clusters_needed: int | None = None
+    """The same in clusters (documents), where cases share them: more cases of the same documents show little."""
     is_blocking: bool = True
     """Whether the suite makes a failure of this rule an error, or only a warning."""
     is_ignored: bool = False
     """Whether it was not applied: the grader rests on a judge that may not gate. Then it is INCONCLUSIVE."""
+
+    @property
+    def test_facts(self) -> str:
+        """What a regression's test came to, in words; empty for a rule without one."""
+        facts = []
+        if self.p_value is not None:
+            facts.append(f"p = {self.p_value:.2g}")
+        if self.detectable_drop is not None:
+            facts.append(f"would have seen a drop of {about_points(self.detectable_drop)}")
+        if self.cases_needed is not None:
+            facts.append(f"about {self.cases_needed:,} independent case{'' if self.cases_needed == 1 else 's'} needed")
+        if self.clusters_needed is not None:
+            facts.append(f"at least {self.clusters_needed:,} document{'' if self.clusters_needed == 1 else 's'} needed")
+        return "; ".join(facts)
 
 
 def ignored(rule: RuleResult, scorecard: ScorecardDocument) -> RuleResult:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Final
 
 from spancheck_pipeline import stats
@@ -31,6 +32,7 @@ from spancheck_pipeline.decision.figures import (
     Headline,
     JudgeFigures,
     Latency,
+    LowerBound,
     Quantiles,
     Rate,
     ScorecardDocument,
@@ -53,14 +55,16 @@ def build_scorecard(
     case_ids: Iterable[str] = (),
     epochs: int | None = None,
     attributions: Iterable[tuple[str, str]] = (),
+    criteria: Iterable[tuple[str, str]] = (),
     judges: Iterable[JudgeFigures] = (),
     inputs: Mapping[str, str] | None = None,
 ) -> ScorecardDocument:
     """Return the scorecard of one captured run.
 
     ``case_ids`` are the cases of the snapshot and ``epochs`` what the suite asks for: a case × epoch that has no row or
-    no score is counted as unmeasured, not left out. ``attributions`` are case id and reason of answers that failed. The
-    order of rows, scores and attributions plays no part.
+    no score is counted as unmeasured, not left out. ``attributions`` are case id and reason of answers that failed,
+    ``criteria`` case id and criterion id of every criterion, so that those of a failed call are unmeasured too. The
+    order of rows, scores, attributions and criteria plays no part.
 
     Raises:
         ValueError: for a second row or score of one case × epoch, or a score of a grader that is not in ``graders``.
@@ -71,8 +75,9 @@ def build_scorecard(
     for score in scores:
         run.add_score(score)
     run.complete(case_ids, epochs)
+    run.expect_criteria(criteria)
     figures = {facts.name: _grader_figures(facts, run) for facts in graders}
-    calls = run.calls_made
+    calls, completed = run.calls_made, _completed(graders, run)
     return ScorecardDocument(
         suite=suite,
         run_id=run_id,
@@ -82,8 +87,9 @@ def build_scorecard(
         n_cases=len(run.cases),
         epochs=run.epochs,
         n_rows=len(run.rows),
-        n_answered=sum(run.rows.values()),
-        calls=_counts(run.calls()),
+        n_answered=calls.n_answered,
+        calls=_counts(completed),
+        calls_lower_bound=_lower_bound(completed, run),
         graders=figures,
         errors=dict(sorted(calls.errors.items())),
         attempts=calls.attempts,
@@ -114,9 +120,11 @@ def _grader_figures(facts: GraderFacts, run: RunTally) -> GraderFigures:
         spec_digest=facts.spec_digest,
         counts=everything.counts,
         pass_rate=everything.pass_rate,
+        lower_bound=_lower_bound(reduced, run),
         mean_score=everything.mean_score,
         by_category=_by_category(stored, reduced, run),
         reason_codes=dict(sorted(run.reasons[facts.name].items())),
+        unmeasured_codes=dict(sorted(run.unmeasured[facts.name].items())),
         failing_case_ids=_ids(reduced, CaseOutcome.FAIL),
         flaky_case_ids=_ids(reduced, CaseOutcome.FLAKY),
         unmeasured_case_ids=_ids(reduced, CaseOutcome.UNMEASURED),
@@ -127,6 +135,14 @@ def _grader_figures(facts: GraderFacts, run: RunTally) -> GraderFigures:
         criteria=criteria_figures(run.criteria[facts.name], run.epochs),
         judges=facts.judges,
     )
+
+
+def _completed(graders: Sequence[GraderFacts], run: RunTally) -> Mapping[str, CaseOutcome]:
+    """Return what completion says of each case: the grader of that measurement where there is one, else the calls."""
+    name = next((facts.name for facts in graders if facts.measurement.lower() == "completion"), None)
+    if name is None:
+        return run.calls()
+    return {case_id: reduce_epochs(s.outcome for s in run.of_case(name, case_id)) for case_id in run.cases}
 
 
 def _by_category(
@@ -183,6 +199,23 @@ def _rate(flags: Mapping[str, bool], run: RunTally) -> Rate:
     )
 
 
+def _lower_bound(reduced: Mapping[str, CaseOutcome], run: RunTally) -> LowerBound | None:
+    """Return the bound to decide by, over the applicable cases with the unmeasured taken as failed."""
+    passed = {c: o is CaseOutcome.PASS for c, o in reduced.items() if o is not CaseOutcome.NOT_APPLICABLE}
+    if not passed:
+        return None
+    if not run.has_clusters:
+        interval = stats.wilson(sum(passed.values()), len(passed))
+        assert interval is not None
+        return LowerBound(value=interval.low)
+    clusters: dict[tuple[bool, str], list[bool]] = {}
+    for case_id, flag in passed.items():
+        clusters.setdefault(run.cluster(case_id), []).append(flag)
+    bound = stats.deciding_bound([sum(c) for c in clusters.values()], [len(c) for c in clusters.values()])
+    assert bound is not None
+    return LowerBound(value=bound.low, n_further_failures=bound.n_further, n_clusters=len(clusters))
+
+
 def _mean(values: Sequence[tuple[float, tuple[bool, str]]], run: RunTally) -> Rate:
     """Return the mean of scores; where a case has several epochs and no cluster, the case is the cluster."""
     is_clustered = run.has_clusters or run.epochs > 1
@@ -233,15 +266,18 @@ def _hallucination(grader: str, counts: Counts, run: RunTally) -> Hallucination:
 
 
 def _cost(calls: CallTally) -> Cost:
-    known = math.fsum(calls.costs)
+    # As the decimals that are written: three answers of 0.1 USD cost 0.3, and 0.1 on average.
+    known = sum((Decimal(repr(float(cost))) for cost in calls.costs), Decimal(0))
     is_known = bool(calls.costs) and not calls.unpriced
     return Cost(
-        total_usd=known if is_known else None,
-        mean_usd=known / len(calls.costs) if is_known else None,
-        priced_total_usd=known,
+        total_usd=float(known) if is_known else None,
+        mean_usd=float(known / len(calls.costs)) if is_known else None,
+        priced_total_usd=float(known),
         n_priced=len(calls.costs),
         n_unpriced=calls.unpriced.total(),
+        n_without_usage=calls.unpriced.total() - calls.priceless.total(),
         unpriced_models=tuple(sorted(calls.unpriced)),
+        models_without_price=tuple(sorted(calls.priceless)),
     )
 
 

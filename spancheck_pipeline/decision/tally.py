@@ -53,9 +53,12 @@ class CallTally:
     errors: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     unpriced: Counter[str] = field(default_factory=Counter)
+    priceless: Counter[str] = field(default_factory=Counter)
+    """Those of them that report their tokens: only a price is missing."""
     costs: list[float] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
+    n_answered: int = 0
     n_untimed: int = 0
     attempts: int = 0
     retries: int = 0
@@ -69,10 +72,13 @@ class CallTally:
             self.errors[error_name(row.error_class)] += 1
             self.n_untimed += 1
             return
+        self.n_answered += 1
         model = safe_name(row.served_model, other="(unreadable name)") if row.served_model else NOT_REPORTED
         self.models[model] += 1
         if row.cost_usd is None:
             self.unpriced[model] += 1
+            if row.input_tokens is not None and row.output_tokens is not None:
+                self.priceless[model] += 1
         else:
             self.costs.append(row.cost_usd)
         if row.latency_ms is None:
@@ -92,11 +98,14 @@ class RunTally:
 
     def __init__(self, graders: Sequence[GraderFacts]) -> None:
         self.cases: dict[str, Place] = {}
-        self.rows: dict[tuple[str, int], bool] = {}
+        self.rows: dict[tuple[str, int], Outcome] = {}
         self.scores: dict[str, dict[tuple[str, int], Stored]] = {facts.name: {} for facts in graders}
+        self.measurements = {facts.name: facts.measurement.lower() for facts in graders}
         if len(self.scores) != len(graders):
             raise ValueError("two graders of one scorecard have the same name")
         self.reasons: dict[str, Counter[str]] = {facts.name: Counter() for facts in graders}
+        self.unmeasured: dict[str, Counter[str]] = {facts.name: Counter() for facts in graders}
+        """Grader → the reason codes of its unmeasured scores."""
         self.criteria: dict[str, dict[tuple[str, str], dict[int, Outcome]]] = {facts.name: {} for facts in graders}
         self.calls_made = CallTally()
         self.epochs = 1
@@ -106,7 +115,7 @@ class RunTally:
         key = (row.case_id, row.epoch)
         if key in self.rows:
             raise ValueError(f"case {row.case_id!r} has two rows for epoch {row.epoch}")
-        self.rows[key] = row.answered
+        self.rows[key] = _completion(row)
         self._see(row)
         self.calls_made.add(row)
 
@@ -119,10 +128,21 @@ class RunTally:
         if key in known:
             raise ValueError(f"case {score.case_id!r} has two scores of {score.grader!r} for epoch {score.epoch}")
         known[key] = Stored(score.outcome, score.value, score.n_unsupported > 0)
-        self.reasons[score.grader][safe_name(score.reason_code, other="other", most=64)] += 1
+        code = safe_name(score.reason_code, other="other", most=64)
+        self.reasons[score.grader][code] += 1
+        if score.outcome is Outcome.UNMEASURED:
+            self.unmeasured[score.grader][code] += 1
         for criterion, outcome in score.criteria:
             self.criteria[score.grader].setdefault((score.case_id, criterion), {})[score.epoch] = outcome
         self._see(score)
+
+    def expect_criteria(self, criteria: Iterable[tuple[str, str]]) -> None:
+        """Take in case and criterion ids that graders of criteria should have an outcome for."""
+        asked = list(criteria)
+        for name, measurement in self.measurements.items():
+            if measurement == "criteria":
+                for key in asked:
+                    self.criteria[name].setdefault(key, {})
 
     def _see(self, facts: RowFacts | ScoreFacts) -> None:
         self.cases.setdefault(facts.case_id, Place(facts.category, facts.cluster))
@@ -138,6 +158,7 @@ class RunTally:
             missing = len(self.cases) * self.epochs - len(known)
             if missing:
                 self.reasons[name][NO_SCORE] += missing
+                self.unmeasured[name][NO_SCORE] += missing
 
     @property
     def has_clusters(self) -> bool:
@@ -161,8 +182,18 @@ class RunTally:
 
     def calls(self) -> dict[str, CaseOutcome]:
         """Return each case by whether it was answered; unmeasured where a row is missing."""
-        says = {True: Outcome.PASS, False: Outcome.FAIL, None: Outcome.UNMEASURED}
         return {
-            case_id: reduce_epochs(says[self.rows.get((case_id, epoch))] for epoch in range(self.epochs))
+            case_id: reduce_epochs(
+                self.rows.get((case_id, epoch), Outcome.UNMEASURED) for epoch in range(self.epochs)
+            )
             for case_id in self.cases
         }
+
+
+def _completion(row: RowFacts) -> Outcome:
+    """Return what the grader ``completion`` says of a row."""
+    if not row.answered:
+        return Outcome.FAIL
+    if row.is_empty is None:
+        return Outcome.UNMEASURED
+    return Outcome.FAIL if row.is_empty else Outcome.PASS

@@ -46,6 +46,8 @@ class TrendPoint(BaseModel):
     high: float | None = None
     """The 95 % interval; None for a figure that has none."""
     n: int = 0
+    n_clusters: int | None = None
+    """Clusters that these fall into; None where every case stands for itself, and for a figure without an interval."""
     marks: Marks = ()
     """What is another one than on the date before."""
 
@@ -75,9 +77,13 @@ class TrendDocument(BaseModel):
     """``mean_cost_usd`` and ``p95_latency_ms``."""
     missed: tuple[str, ...] = ()
     """Dates on which the suite's schedule, as it is now, wanted a night that was never captured."""
+    gone: tuple[str, ...] = ()
+    """Dates that were recorded, as their seals or promotions say, and whose record is gone."""
 
 
-def trend_of(suite: str, nights: Iterable[NightFacts], *, missed: Iterable[str] = ()) -> TrendDocument:
+def trend_of(
+    suite: str, nights: Iterable[NightFacts], *, missed: Iterable[str] = (), gone: Iterable[str] = ()
+) -> TrendDocument:
     """Return the trend of a suite's dates, whatever order they come in."""
     ordered = sorted(nights, key=lambda night: night.scorecard.date or "")
     rates: dict[str, list[TrendPoint]] = {}
@@ -114,6 +120,7 @@ def trend_of(suite: str, nights: Iterable[NightFacts], *, missed: Iterable[str] 
         rates={name: tuple(points) for name, points in rates.items()},
         numbers={name: tuple(points) for name, points in numbers.items()},
         missed=tuple(sorted(missed)),
+        gone=tuple(sorted(gone)),
     )
 
 
@@ -131,7 +138,15 @@ def _marks(before: NightFacts | None, night: NightFacts) -> Marks:
 
 
 def _point(card: ScorecardDocument, rate: Rate, marks: Marks) -> TrendPoint:
-    return TrendPoint(date=card.date or "", value=rate.value, low=rate.low, high=rate.high, n=rate.n, marks=marks)
+    return TrendPoint(
+        date=card.date or "",
+        value=rate.value,
+        low=rate.low,
+        high=rate.high,
+        n=rate.n,
+        n_clusters=rate.n_clusters,
+        marks=marks,
+    )
 
 
 def _numbers(card: ScorecardDocument) -> tuple[tuple[str, float | None, int], ...]:

@@ -8,7 +8,7 @@ import logging
 from typing import Literal
 
 from spancheck_pipeline.clients.webhook import post_text
-from spancheck_pipeline.defs.assets import SuiteDefs
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
 
 Occasion = Literal["failure", "gate", "missed"]
 

@@ -10,9 +10,9 @@ import dagster as dg
 from spancheck_pipeline.api.deciding import read_decision
 from spancheck_pipeline.decision.demands import demands
 from spancheck_pipeline.decision.gate import GateDecision, RuleResult
-from spancheck_pipeline.defs.assets import SuiteDefs
 from spancheck_pipeline.defs.guard import guarded
 from spancheck_pipeline.defs.resources import StoreResource, takes_store
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
 from spancheck_pipeline.storage.store import Night, Store
 
 
@@ -110,7 +110,7 @@ def _shown(rule: RuleResult) -> dict[str, Any]:
         shown["threshold"] = rule.threshold
     if rule.observed is not None:
         shown["observed"] = rule.observed
-    for name in ("p_value", "detectable_drop", "cases_needed"):
+    for name in ("p_value", "detectable_drop", "cases_needed", "clusters_needed"):
         if (number := getattr(rule, name)) is not None:
             shown[name] = number
     if rule.counts is not None:

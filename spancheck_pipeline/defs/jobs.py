@@ -14,13 +14,13 @@ import dagster as dg
 # Dagster has no public name for how it reads a cron.
 from dagster._utils.schedules import is_valid_cron_schedule, schedule_execution_time_iterator
 
-from spancheck_pipeline.api.judging import needed_judges
+from spancheck_pipeline.api.judge_needs import needed_judges
 from spancheck_pipeline.api.snapshot import is_begun
 from spancheck_pipeline.api.trending import missed_dates
 from spancheck_pipeline.decision.cron import CronDays, single_time
 from spancheck_pipeline.defs.alerts import alert
-from spancheck_pipeline.defs.assets import SuiteDefs
 from spancheck_pipeline.defs.resources import StoreResource, takes_store
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
 from spancheck_pipeline.errors import StorageError
 from spancheck_pipeline.storage.store import Night
 

@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from spancheck_pipeline.api.baselines import Promoted
-from spancheck_pipeline.api.capturing import Captured
+from spancheck_pipeline.api.captured import Captured
 from spancheck_pipeline.api.deciding import Decided, Summarized
 from spancheck_pipeline.api.judging import JudgedPlace
 from spancheck_pipeline.api.reporting import Reported

@@ -9,10 +9,10 @@ import dagster as dg
 
 from spancheck_pipeline.api.deciding import read_decision
 from spancheck_pipeline.defs.alerts import Occasion, alert
-from spancheck_pipeline.defs.assets import SuiteDefs
 from spancheck_pipeline.defs.guard import is_refused_by_gate
 from spancheck_pipeline.defs.jobs import job_name
 from spancheck_pipeline.defs.resources import StoreResource, takes_store
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
 from spancheck_pipeline.errors import SpancheckError
 from spancheck_pipeline.storage.store import Night, Store
 

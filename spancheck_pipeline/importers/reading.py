@@ -14,13 +14,14 @@ from spancheck_pipeline.clients.answer import MAX_OUTPUT_BYTES
 from spancheck_pipeline.clients.call_errors import CallError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.citation import Citation
+from spancheck_pipeline.evidence.complaints import dotted
 from spancheck_pipeline.evidence.run import CapturedRow, Context, Output, Usage
 from spancheck_pipeline.importers.guessing import likely_format
 from spancheck_pipeline.importers.record import Record, case_of, row_of
 from spancheck_pipeline.importers.source import Source, add_likely_format, records_of
 from spancheck_pipeline.importers.spool import Spool
 from spancheck_pipeline.storage.case_rows import Report
-from spancheck_pipeline.storage.wording import dotted, worded
+from spancheck_pipeline.storage.wording import worded
 
 
 class Reader:

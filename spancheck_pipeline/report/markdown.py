@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from spancheck_pipeline.decision.comparison import ComparisonDocument, Difference
-from spancheck_pipeline.decision.difference import DifferenceDocument, difference_of
+from spancheck_pipeline.decision.comparison import BASELINES, ComparisonDocument, Difference
+from spancheck_pipeline.decision.difference import DifferenceDocument, GraderTest, differences_of_gate
 from spancheck_pipeline.decision.gate import GateDecision
+from spancheck_pipeline.decision.numerals import clusters_said, points, stated
 from spancheck_pipeline.decision.rule import Answer, RuleResult
+from spancheck_pipeline.report.visible import visible
 
 _MARKS: Final = {
     Answer.PASS: "✅ PASS",
@@ -21,9 +23,7 @@ _MARKS: Final = {
     Answer.NOT_MEASURED: "⚠️ NOT MEASURED",
     Answer.INCONCLUSIVE: "❔ INCONCLUSIVE",
 }
-_KINDS: Final = {"release": "the release baseline", "last_good": "the last good run", "given": "the baseline"}
 _SHOWN_IDS: Final = 20
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _LIST = re.compile(r"[-+=]|\d{1,9}[.)]")
 _SPECIAL = re.compile(r"[^\w .,;:()%=+–−-]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=[A-Za-z])\.(?=\S)|:(?=/)", re.ASCII)
 """What is written as a character reference: all that may mean something, underscores at an edge, dots in names."""
@@ -35,7 +35,7 @@ def text(value: str) -> str:
     >>> text("a|b<i> @team")
     'a&#124;b&#60;i&#62; &#64;\u2060team'
     """
-    plain = _CONTROL.sub(_escape, value).strip()
+    plain = visible(value).strip()
     if is_list := _LIST.match(plain):
         # A line may begin with what would be a list.
         mark = is_list.end() - 1
@@ -55,8 +55,8 @@ def decision_markdown(decision: GateDecision, comparisons: Sequence[ComparisonDo
     )
     strict = " (strict: this blocks)" if decision.is_strict and decision.answer is Answer.INCONCLUSIVE else ""
     lines = [f"## {_MARKS[decision.answer]} — {where}{strict}", "", *_rules(decision.rules)]
-    for comparison in comparisons:
-        lines += ["", *_comparison(difference_of(comparison), level=3)]
+    for difference in differences_of_gate(decision, comparisons):
+        lines += ["", *_comparison(difference, level=3)]
     return "\n".join(lines) + "\n"
 
 
@@ -72,8 +72,8 @@ def _rules(rules: Sequence[RuleResult]) -> Iterator[str]:
         yield _row(
             code(rule.rule),
             _MARKS[rule.answer],
-            _number(rule.threshold),
-            _number(rule.observed),
+            _wanted(rule),
+            _observed(rule),
             text(rule.reason),
         )
 
@@ -81,15 +81,19 @@ def _rules(rules: Sequence[RuleResult]) -> Iterator[str]:
 def _comparison(difference: DifferenceDocument, *, level: int) -> Iterator[str]:
     comparison = difference.comparison
     baseline = comparison.baseline
-    yield f"{'#' * level} Against {_KINDS[comparison.baseline_kind]} {code(baseline.date or baseline.run_id)}"
+    kinds = " and ".join(BASELINES[kind] for kind in difference.baseline_kinds)
+    yield f"{'#' * level} Against {kinds} {code(baseline.date or baseline.run_id)}"
     yield ""
     if comparison.not_comparable:
         yield "Not comparable:"
         yield ""
         yield from (f"- {text(reason)}" for reason in comparison.not_comparable)
         return
-    yield "| grader | baseline | run | difference | 95 % | newly failing | newly passing | p (Holm) | would have seen |"
-    yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+    is_clustered = any(figures.difference.n_clusters is not None for figures in comparison.graders.values())
+    columns = ["baseline", "run", "difference", "95 %", *(["clusters"] if is_clustered else [])]
+    columns += ["newly failing", "newly passing", "p (Holm)", "would have seen"]
+    yield _row("grader", *columns)
+    yield "|---|" + "--:|" * len(columns)
     for name, figures in comparison.graders.items():
         test = difference.tests.get(name)
         yield _row(
@@ -98,14 +102,25 @@ def _comparison(difference: DifferenceDocument, *, level: int) -> Iterator[str]:
             _percent(figures.candidate_rate),
             _points(figures.difference.value),
             _interval(figures.difference),
+            *([clusters_said(figures.difference.n_clusters)] if is_clustered else []),
             str(figures.n_newly_failing),
             str(figures.n_newly_passing),
-            f"{test.p_adjusted:.2g}" + (" **worse**" if test.is_worse else "") if test else "–",
+            _p_value(test),
             "–" if test is None or test.detectable_drop is None else f"≥ {_points(test.detectable_drop, sign='')}",
         )
     yield ""
-    yield f"{comparison.n_shared} questions are shared; each row counts those that both runs measured."
+    also = f" Against the baseline: {comparison.case_changes}." if comparison.case_changes else ""
+    yield f"{comparison.n_shared} questions are shared; each row counts those that both runs measured.{also}"
     yield from _ids(comparison)
+
+
+def _p_value(test: GraderTest | None) -> str:
+    """Return the corrected p-value; a grader that does not gate has none."""
+    if test is None:
+        return "–"
+    if test.p_adjusted is None:
+        return "does not gate"
+    return f"{test.p_adjusted:.2g}" + (" **worse**" if test.is_worse else "")
 
 
 def _ids(comparison: ComparisonDocument) -> Iterator[str]:
@@ -136,8 +151,16 @@ def _row(*cells: str) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.6g}"
+def _wanted(rule: RuleResult) -> str:
+    if rule.kind != "regression":
+        return "–" if rule.threshold is None else stated(rule.threshold)
+    return "no drop shown" if rule.threshold is None else f"drop below {points(-rule.threshold)}"
+
+
+def _observed(rule: RuleResult) -> str:
+    if rule.kind == "regression":
+        return _points(rule.observed)
+    return "–" if rule.observed is None else f"{rule.observed:.6g}"
 
 
 def _percent(value: float | None) -> str:
@@ -152,10 +175,6 @@ def _interval(difference: Difference) -> str:
     if difference.low is None or difference.high is None:
         return "–"
     return f"{difference.low * 100:+.1f} – {difference.high * 100:+.1f}"
-
-
-def _escape(match: re.Match[str]) -> str:
-    return match.group().encode("unicode_escape").decode()
 
 
 def _reference(match: re.Match[str]) -> str:

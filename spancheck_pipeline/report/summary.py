@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from spancheck_pipeline.decision.audit import AuditHead
 from spancheck_pipeline.decision.figures import Rate
+from spancheck_pipeline.decision.numerals import clusters_said
 from spancheck_pipeline.report.html import wording
 from spancheck_pipeline.report.markdown import decision_markdown, text
+from spancheck_pipeline.report.resting import rests_on
 
 
 def summary_markdown(head: AuditHead) -> str:
@@ -19,6 +21,9 @@ def _lines(head: AuditHead) -> Iterator[str]:
     card = head.summary
     headline = card.headline
     yield f"**{text(wording.sentence(head.decision))}**"
+    if rests := rests_on(head):
+        yield ""
+        yield text(rests)
     yield ""
     yield "| figure | value | 95 % | of |"
     yield "|---|--:|--:|--:|"
@@ -42,4 +47,6 @@ def _lines(head: AuditHead) -> Iterator[str]:
 def _rate(name: str, rate: Rate | None) -> str:
     if rate is None:
         return f"| {name} | no grader measures it | | |"
-    return f"| {name} | {wording.percent(rate.value)} | {wording.interval(rate.low, rate.high)} | {rate.n} |"
+    value, bounds = wording.percent(rate.value), wording.interval(rate.low, rate.high)
+    clusters = "" if rate.n_clusters is None else f", clusters: {clusters_said(rate.n_clusters)}"
+    return f"| {name} | {value} | {bounds} | {rate.n}{clusters} |"

@@ -1,14 +1,23 @@
 """The formulas behind every rate, interval and test, with their sources.
 
-One run's rates and means are in ``rates.py``, two runs over the same cases in ``paired.py``, judges against people in
-``judged.py``, a judge's rate without its errors in ``corrected.py``. Which cases enter a number
-lives in ``decision/scorecard.py`` and ``decision/comparison.py``; what a number leads to in ``decision/gate.py``. Heavy
-libraries are imported by the function that needs them, so that importing this package stays fast.
+One run's rates and means are in ``rates.py``, rates over cases that share clusters in ``clustered.py``, two runs over
+the same cases in ``paired.py`` and ``flips.py``, judges against people in ``judged.py``, a judge's rate without its
+errors in ``corrected.py``. Which cases enter a number lives in ``decision/scorecard.py`` and
+``decision/comparison.py``; what a number leads to in ``decision/gate.py``. Heavy libraries are imported by the function
+that needs them, so that importing this package stays fast.
 """
 
 from __future__ import annotations
 
+from spancheck_pipeline.stats.clustered import (
+    ClusterInterval,
+    DecidingBound,
+    deciding_bound,
+    intra_cluster_correlation,
+    wilson_clustered,
+)
 from spancheck_pipeline.stats.corrected import prediction_powered, rogan_gladen
+from spancheck_pipeline.stats.flips import Cells, Flips, fewest_units
 from spancheck_pipeline.stats.judged import (
     Bin,
     Concord,
@@ -29,31 +38,32 @@ from spancheck_pipeline.stats.paired import (
     independent_pairs,
     paired_difference,
     power_to_see,
+    sees_drop,
     worse_by_chance,
 )
 from spancheck_pipeline.stats.rates import (
     CONFIDENCE,
     FEW_CLUSTERS,
-    ClusterInterval,
     Interval,
     Mean,
-    intra_cluster_correlation,
     mean_interval,
     pass_hat_k,
     quantile,
     t_quantile,
     wilson,
-    wilson_clustered,
 )
 
 __all__ = [
     "CONFIDENCE",
     "FEW_CLUSTERS",
     "Bin",
+    "Cells",
     "ClusterInterval",
     "Concord",
     "Confusion",
+    "DecidingBound",
     "Estimate",
+    "Flips",
     "Interval",
     "Mean",
     "balanced_interval",
@@ -62,7 +72,9 @@ __all__ = [
     "calibration_error",
     "cases_needed",
     "concord",
+    "deciding_bound",
     "detectable_drop",
+    "fewest_units",
     "holm",
     "independent_pairs",
     "intra_cluster_correlation",
@@ -75,6 +87,7 @@ __all__ = [
     "quantile",
     "reliability",
     "rogan_gladen",
+    "sees_drop",
     "t_quantile",
     "wilson",
     "wilson_clustered",

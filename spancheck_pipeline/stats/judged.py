@@ -201,7 +201,7 @@ def calibration_error(bins: Sequence[Bin]) -> float | None:
     return math.fsum(abs(part.n_positive - part.n * part.mean_score) for part in bins) / n if n else None
 
 
-def best_threshold(scores: Sequence[float], labels: Sequence[bool], *, prefer: float = 0.5) -> float | None:
+def best_threshold(scores: Sequence[float], labels: Sequence[bool], *, prefer: float) -> float | None:
     """Return the threshold (a score ≥ it passes) with the largest balanced accuracy; None where a label is missing.
 
     Candidates lie half-way between neighbouring scores, and at the lowest, which all pass. Of equally good ones the

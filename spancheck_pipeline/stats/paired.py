@@ -16,6 +16,8 @@ from spancheck_pipeline.stats.rates import CONFIDENCE, Interval, t_quantile, wil
 
 POWER = 0.8
 _MOST_CASES = 1_000_000
+_FAR_OFF = 0.2
+"""How far below the wanted power the normal approximation must lie for the exact test to be left out."""
 
 
 def worse_by_chance(losses: Sequence[int]) -> float:
@@ -107,16 +109,22 @@ def independent_pairs(losses: Sequence[Sequence[int]]) -> float:
     As for a rate, one imagined cluster that goes together entirely is added to the w clusters with a flip, since few
     flips say little: n / ((w·effect + m̄)/(w + 1)) with m̄ = Σm²/Σm (docs/decisions/0011 and 0012).
     """
-    sizes = [len(cluster) for cluster in losses if cluster]
+    return worth_of_pairs(
+        sizes=[len(cluster) for cluster in losses if cluster],
+        n_flips=sum(loss * loss for cluster in losses for loss in cluster),
+        net_squares=sum(sum(cluster) ** 2 for cluster in losses),
+        n_flipped=sum(any(cluster) for cluster in losses),
+    )
+
+
+def worth_of_pairs(*, sizes: Sequence[int], n_flips: int, net_squares: int, n_flipped: int) -> float:
+    """Return the same from what it depends on: Σ(cluster sum)² is ``net_squares``, w ``n_flipped``."""
     n = sum(sizes)
     if not n:
         return 0.0
-    of_cases = sum(loss * loss for cluster in losses for loss in cluster)
-    of_clusters = sum(sum(cluster) ** 2 for cluster in losses)
-    weight = sum(any(cluster) for cluster in losses)
-    effect = max(1.0, of_clusters / of_cases) if of_cases else 1.0
+    effect = max(1.0, net_squares / n_flips) if n_flips else 1.0
     met_size = sum(size * size for size in sizes) / n
-    return n / ((weight * effect + met_size) / (weight + 1))
+    return n / ((n_flipped * effect + met_size) / (n_flipped + 1))
 
 
 def _correlation(a: float, b: float, c: float, d: float) -> float:
@@ -173,6 +181,21 @@ def _discordant(n: int, share: float) -> tuple[Any, Any]:
     low, high = binom.ppf(5e-10, n, share), binom.ppf(1 - 5e-10, n, share)
     counts = np.arange(max(0, int(low)), int(high) + 1)
     return counts, binom.pmf(counts, n, share)
+
+
+@lru_cache(maxsize=4096)
+def sees_drop(drop: float, n: int, churn: float, alpha: float, power: float = POWER) -> bool:
+    """Return whether the exact one-sided test sees a true drop over ``n`` pairs with the given power.
+
+    The normal approximation, which promises more than the exact test keeps, turns away what is far off.
+    """
+    if n < 1:
+        return False
+    spread = math.sqrt(max(0.0, 2 * churn + drop - drop * drop))
+    normal = NormalDist()
+    if spread and normal.cdf(drop * math.sqrt(n) / spread - normal.inv_cdf(1 - alpha)) < power - _FAR_OFF:
+        return False
+    return power_to_see(drop, n=n, churn=churn, alpha=alpha) >= power
 
 
 @lru_cache(maxsize=1024)

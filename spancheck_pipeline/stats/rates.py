@@ -1,12 +1,14 @@
 """One run's rates, means and quantiles with their intervals.
 
-Two runs are compared in ``paired.py``. All intervals are two-sided and 95 % unless a confidence is given.
+Cases that share clusters are in ``clustered.py``, two runs in ``paired.py``. All intervals are two-sided and 95 %
+unless a confidence is given.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
@@ -20,23 +22,6 @@ class Interval(NamedTuple):
 
     low: float
     high: float
-
-
-class ClusterInterval(NamedTuple):
-    """Confidence interval of a rate over cases that share clusters, with what it rests on."""
-
-    low: float
-    high: float
-    n_effective: float
-    """How many independent cases the cases are worth."""
-    n_clusters: int
-    icc: float
-    """Intra-cluster correlation in [0, 1] that the interval reckons with."""
-
-    @property
-    def few_clusters(self) -> bool:
-        """Whether the clusters are too few for the interval to be taken at its word."""
-        return self.n_clusters < FEW_CLUSTERS
 
 
 class Mean(NamedTuple):
@@ -61,10 +46,11 @@ def wilson(n_pass: float, n: float, *, confidence: float = CONFIDENCE) -> Interv
     """
     if n <= 0:
         return None
-    return _score_interval(n_pass / n, n, NormalDist().inv_cdf((1 + confidence) / 2))
+    return score_interval(n_pass / n, n, NormalDist().inv_cdf((1 + confidence) / 2))
 
 
-def _score_interval(p: float, n: float, z: float) -> Interval:
+def score_interval(p: float, n: float, z: float) -> Interval:
+    """Return the score interval of a rate ``p`` over ``n`` independent cases with the quantile ``z`` (``wilson``)."""
     if math.isinf(z):
         return Interval(0.0, 1.0)
     z2 = z * z
@@ -81,63 +67,6 @@ def t_quantile(confidence: float, df: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(df, (1 + confidence) / 2))
-
-
-def intra_cluster_correlation(passes: Sequence[float], sizes: Sequence[int]) -> float:
-    """Return the ANOVA estimate of the intra-cluster correlation of a boolean outcome, clipped to [0, 1].
-
-    With k clusters of sizes m_i, N = Σm_i, p_i the rate in a cluster and p the rate over all:
-    MSB = Σ m_i(p_i − p)²/(k − 1), MSW = Σ m_i·p_i(1 − p_i)/(N − k), m_0 = (N − Σm_i²/N)/(k − 1),
-    ICC = (MSB − MSW) / (MSB + (m_0 − 1)·MSW). Source: Donner 1986, Int. Stat. Review 54:67-82.
-
-    Where the data say nothing of it (one cluster; all cases alike) it is 1, the cautious end. Where every cluster has
-    one case it plays no part and is 0.
-    """
-    k, n = len(sizes), sum(sizes)
-    if n == k:
-        return 0.0
-    p = math.fsum(passes) / n
-    if k == 1 or p in {0.0, 1.0}:
-        return 1.0
-    rates = [passed / size for passed, size in zip(passes, sizes, strict=True)]
-    between = math.fsum(size * (rate - p) ** 2 for rate, size in zip(rates, sizes, strict=True)) / (k - 1)
-    within = math.fsum(size * rate * (1 - rate) for rate, size in zip(rates, sizes, strict=True)) / (n - k)
-    usual_size = (n - math.fsum(size * size for size in sizes) / n) / (k - 1)
-    total = between + (usual_size - 1) * within
-    return min(1.0, max(0.0, (between - within) / total)) if total > 0 else 1.0
-
-
-def wilson_clustered(
-    passes: Sequence[float], sizes: Sequence[int], *, confidence: float = CONFIDENCE
-) -> ClusterInterval | None:
-    """Return Wilson's interval on the effective sample size of cases that share clusters; None without cases.
-
-    ``passes`` and ``sizes`` hold, per cluster, the passing cases and all cases. n_eff = n / (1 + (m̄ − 1)·ICC) with m̄
-    the size that the average *case* meets, Σm_i²/Σm_i; the quantile is t on clusters − 1. ICC is the ANOVA estimate
-    drawn towards 1 by one imagined cluster: (w·ICC + 1) / (w + 1), where w is the number of clusters that hold a pass
-    or the number that hold a failure, whichever is smaller: only those tell how far cases of one cluster go
-    together. With one cluster the interval is [0, 1]. Sources: Kish 1965 (design effect); Wilson 1927;
-    docs/decisions/0011 for m̄ and the imagined cluster, with the coverage that they give.
-    """
-    kept = [(passed, size) for passed, size in zip(passes, sizes, strict=True) if size > 0]
-    if not kept:
-        return None
-    passes, sizes = [passed for passed, _ in kept], [size for _, size in kept]
-    n, k = sum(sizes), len(sizes)
-    icc = _cautious_correlation(passes, sizes)
-    met_size = math.fsum(size * size for size in sizes) / n
-    n_effective = n / (1 + (met_size - 1) * icc)
-    low, high = _score_interval(math.fsum(passes) / n, n_effective, t_quantile(confidence, k - 1))
-    return ClusterInterval(low, high, n_effective, k, icc)
-
-
-def _cautious_correlation(passes: Sequence[float], sizes: Sequence[int]) -> float:
-    if sum(sizes) == len(sizes):
-        return 0.0
-    with_pass = sum(passed > 0 for passed in passes)
-    with_failure = sum(passed < size for passed, size in zip(passes, sizes, strict=True))
-    weight = min(with_pass, with_failure)
-    return (weight * intra_cluster_correlation(passes, sizes) + 1) / (weight + 1)
 
 
 def mean_interval(
@@ -169,7 +98,7 @@ def mean_interval(
         return Mean(mean, mean - t * error, mean + t * error, n, g) if g > 1 else Mean(mean, None, None, n, g)
     floor, ceiling = bounds
     if max(values) == min(values) or g == 1:
-        low, high = _score_interval((mean - floor) / (ceiling - floor), g, t)
+        low, high = score_interval((mean - floor) / (ceiling - floor), g, t)
         return Mean(mean, floor + low * (ceiling - floor), floor + high * (ceiling - floor), n, g)
     return Mean(mean, max(floor, mean - t * error), min(ceiling, mean + t * error), n, g)
 
@@ -177,8 +106,9 @@ def mean_interval(
 def quantile(values: Iterable[float], q: float) -> float | None:
     """Return the q-quantile by linear interpolation between order statistics; None without values.
 
-    With h = (n − 1)·q: x_⌊h⌋ + (h − ⌊h⌋)·(x_⌊h⌋+1 − x_⌊h⌋), 0-based. Infinite values are allowed. Source: Hyndman & Fan
-    1996, type 7 (the default of numpy and R).
+    With h = (n − 1)·q: x_⌊h⌋ + (h − ⌊h⌋)·(x_⌊h⌋+1 − x_⌊h⌋), 0-based. Numbers are taken as the decimals that they are
+    written as, so that the quantile of 1, 2, … 100 at .95 is 95.05 and no float beside it. Infinite values are
+    allowed. Source: Hyndman & Fan 1996, type 7 (the default of numpy and R).
 
     >>> quantile([4, 1, 3, 2], 0.5)
     2.5
@@ -186,13 +116,13 @@ def quantile(values: Iterable[float], q: float) -> float | None:
     ordered = sorted(values)
     if not ordered:
         return None
-    place = (len(ordered) - 1) * q
+    place = (len(ordered) - 1) * Fraction(repr(float(q)))
     below = math.floor(place)
-    weight = place - below
-    if weight == 0:
-        return float(ordered[below])
-    low, high = ordered[below], ordered[below + 1]
-    return float(low) if low == high else low + weight * (high - low)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    if place == below or low == high or math.isinf(high):
+        return float(low if place == below else high)
+    first, last = Fraction(repr(float(low))), Fraction(repr(float(high)))
+    return float(first + (place - below) * (last - first))
 
 
 def pass_hat_k(n: int, n_pass: int, k: int) -> float:

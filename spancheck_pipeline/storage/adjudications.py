@@ -10,15 +10,20 @@ another. What a disposition means lives in ``decision/adjudication.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spancheck_pipeline.decision.adjudication import Adjudication, Disposition
+from spancheck_pipeline.errors import MissingDataError
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.grading.score import Outcome
+from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.store import FILE, AdHoc, Night, Place, Published, Store
-from spancheck_pipeline.storage.tables import ADJUDICATIONS, Row
+from spancheck_pipeline.storage.tables import ADJUDICATIONS
+
+_NAME = re.compile(r"\d{8}T\d{6}-[0-9a-f]{12}")
+"""A batch's name: when it was signed, and the beginning of a digest of what stands in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ def append_adjudications(store: Store, place: Place, adjudications: Sequence[Adj
     rows = [_to_row(item) for item in adjudications]
     content = digest([item.model_dump(mode="json") for item in adjudications])
     signed = max(item.signed_at for item in adjudications).strftime("%Y%m%dT%H%M%S")
-    batch = _batch(place, f"{signed}-{content[:12]}")
+    batch = batch_place(place, f"{signed}-{content[:12]}")
     return store.publish(batch, ADJUDICATIONS, rows, identity={"batch": content}, metadata={"suite": place.suite})
 
 
@@ -61,14 +66,30 @@ def read_adjudications(store: Store, place: Place) -> tuple[Adjudication, ...]:
 
 def _all(store: Store, place: Place) -> Iterator[Adjudication]:
     for name in _batches(store, place):
-        for row in store.open(_batch(place, name), ADJUDICATIONS).rows():
+        for row in store.open(batch_place(place, name), ADJUDICATIONS).rows():
             yield _from_row(row)
 
 
-def adjudications_digest(store: Store, place: Place) -> str | None:
-    """Return the digest of a place's batches by their names, which say their contents; None without any."""
-    names = _batches(store, place)
-    return digest(names) if names else None
+def batch_digests(store: Store, place: Place) -> dict[str, str]:
+    """Return the content digest of every batch of a place, by the batch's name."""
+    return {
+        name: store.open(batch_place(place, name), ADJUDICATIONS).content_digest for name in _batches(store, place)
+    }
+
+
+def read_batches(store: Store, place: Place, named: Mapping[str, str]) -> tuple[Adjudication, ...]:
+    """Return every disposition of some batches (name → content digest), in the order of signing.
+
+    Raises:
+        MissingDataError: when a batch is gone, or has another content.
+        CorruptFileError: for one that cannot be read.
+    """
+    found = [
+        _from_row(row)
+        for name in sorted(named)
+        for row in store.open_by_digest(batch_place(place, name), ADJUDICATIONS, named[name]).rows()
+    ]
+    return tuple(sorted(found, key=lambda item: item.signed_at))
 
 
 def _batches(store: Store, place: Place) -> list[str]:
@@ -81,7 +102,10 @@ def _glob(store: Store, pattern: str) -> list[str]:
     return [str(path) for path in store.filesystem.glob(pattern)]
 
 
-def _batch(place: Place, name: str) -> Place:
+def batch_place(place: Place, name: str) -> Place:
+    """Return where a batch of a place lies, by its name; only names that a batch can have become a folder."""
+    if not _NAME.fullmatch(name):
+        raise MissingDataError(f"{place}: there is no batch of dispositions of such a name; restore what was signed")
     if isinstance(place, Night):
         return _NightBatch(place.suite, place.date, name)
     return _AdHocBatch(place.suite, place.run_id, name)

@@ -18,8 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Literal, NamedTuple, Self
 
-from spancheck_pipeline.decision.audit import AuditHead
-from spancheck_pipeline.errors import ConfigError, Problem
+from spancheck_pipeline.decision.audit import SCHEMA_VERSION, AuditHead
+from spancheck_pipeline.errors import ConfigError, ContractError, Problem
+from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.storage.documents import writing
 from spancheck_pipeline.storage.json_stream import Piece, parse, pieces
 
@@ -230,7 +231,16 @@ def _from_lines(handle: IO[str]) -> Iterator[LogPiece]:
             raise BrokenLogError(f"line {number} is of no kind that a log has")
 
 
+def check_version(header: Mapping[str, Any], name: str) -> None:
+    """Raise ``ContractError`` for a header of another schema version or contract than this package's."""
+    version = header.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise ContractError(name, found=f"schema_version {version}", known=CONTRACT)
+    if header.get("contract") != CONTRACT:
+        raise ContractError(name, found=header.get("contract"), known=CONTRACT)
+
+
 __all__ = [
-    "BrokenLogError", "Format", "LogPiece", "LogWriter", "format_of", "is_lines", "log_pieces", "read_header",
-    "read_lines",
+    "BrokenLogError", "Format", "LogPiece", "LogWriter", "check_version", "format_of", "is_lines", "log_pieces",
+    "read_header", "read_lines",
 ]  # fmt: skip

@@ -19,8 +19,9 @@ from spancheck_pipeline.decision.judged_figures import CalibrationDocument
 from spancheck_pipeline.decision.judged_rates import Calibrated
 from spancheck_pipeline.errors import ContractError, CorruptFileError, MissingDataError
 from spancheck_pipeline.evidence.gold import GoldSet
+from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.store import JudgePlace, Published, Store, StoredFile
-from spancheck_pipeline.storage.tables import CALIBRATION, Row
+from spancheck_pipeline.storage.tables import CALIBRATION
 
 
 class StoredCalibration(NamedTuple):

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from spancheck_pipeline.evidence.case import CRITERION_TYPES, Case
+from spancheck_pipeline.evidence.complaints import dotted
 from spancheck_pipeline.storage.case_rows import READERS, Report, Row, RowError, parse_json
-from spancheck_pipeline.storage.wording import dotted, nearest, worded
+from spancheck_pipeline.storage.wording import nearest, worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

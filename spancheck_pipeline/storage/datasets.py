@@ -8,29 +8,24 @@ is read here.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+import difflib
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
-from spancheck_pipeline.decision.suite import NAME_PATTERN, CasesFile, Suite, apply_changes, check_name
-from spancheck_pipeline.errors import (
-    ConfigError,
-    ContractError,
-    GraderSettingsError,
-    Problem,
-    SpancheckError,
-    UsageError,
-)
-from spancheck_pipeline.evidence.canonical import CONTRACT
+from spancheck_pipeline.decision.names import NAME_PATTERN, check_name
+from spancheck_pipeline.decision.suite import CasesFile, Suite, apply_changes
+from spancheck_pipeline.errors import ConfigError, GraderSettingsError, Problem, SpancheckError, UsageError
 from spancheck_pipeline.evidence.case import Case
+from spancheck_pipeline.evidence.complaints import dotted
 from spancheck_pipeline.grading.grader import Grader
 from spancheck_pipeline.storage.case_files import FIELDS, read_cases
 from spancheck_pipeline.storage.judges_file import DeclaredJudges, load_judges
-from spancheck_pipeline.storage.wording import dotted, nearest
-from spancheck_pipeline.storage.yaml_document import Document, Loc, as_json, model_problems, read_yaml
+from spancheck_pipeline.storage.wording import nearest
+from spancheck_pipeline.storage.yaml_document import Document, Loc, as_json, check_contract, model_problems, read_yaml
 
 SUITE_FILE: Final = "suite.yaml"
 
@@ -89,7 +84,7 @@ def load_suite(root: Path, name: str, load: LoadAttribute | None = None) -> Load
     """
     folder = _suite_folder(root, name)
     document = read_yaml(folder / SUITE_FILE)
-    _check_contract(document)
+    check_contract(document)
     suite, problems = _checked(document, document.data, folder, load)
     called = document.data.get("name")
     if isinstance(called, str) and called != name:
@@ -127,15 +122,6 @@ def _suite_folder(root: Path, name: str) -> Path:
     return root / name
 
 
-def _check_contract(document: Document) -> None:
-    found = document.data.get("contract")
-    if isinstance(found, bool | float):
-        what = "contract: must be a whole number"
-        raise ConfigError(document.file, [document.problem(("contract",), what, f"write contract: {CONTRACT}")])
-    if isinstance(found, int) and found != CONTRACT:
-        raise ContractError(document.file, found=found, known=CONTRACT)
-
-
 def _checked(
     document: Document, data: dict[str, Any], folder: Path, load: LoadAttribute | None, under: Loc = ()
 ) -> tuple[Suite | None, list[Problem]]:
@@ -147,8 +133,9 @@ def _checked(
     except ValidationError as error:
         problems += model_problems(error, document, Suite, under=under)
     graders = _mapping(data, "graders")
-    problems += _grader_problems(graders, folder, load, document, under)
-    problems += _unknown_names(data, ("gate", "min_pass_rate"), {"completion", *graders}, document, under)
+    wrong = _grader_problems(graders, folder, load, document, under)
+    problems += wrong
+    problems += _unknown_thresholds(data, graders, wrong, document, under)
     problems += _unknown_names(data, ("cases", "columns"), FIELDS, document, under)
     return suite, problems
 
@@ -175,15 +162,43 @@ def _grader_problems(
     return problems
 
 
-def _unknown_names(
-    data: dict[str, Any], loc: tuple[str, str], known: Iterable[str], document: Document, under: Loc
+def _unknown_thresholds(
+    data: dict[str, Any], graders: dict[str, Any], wrong: list[Problem], document: Document, under: Loc
 ) -> list[Problem]:
-    """Return a problem for each key at a place that names nothing known."""
+    """Return a problem for each threshold on a grader that is not there.
+
+    A grader with a problem of its own is no name to put in its place, and a threshold on it, or on what it was meant to
+    be called, is right once that is mended.
+    """
+    said = [problem.what for problem in wrong]
+    broken = [
+        name for name in graders if any(what.startswith((f"graders.{name}:", f"graders.{name}.")) for what in said)
+    ]
+    meant = {
+        name
+        for name in _mapping(data, "gate", "min_pass_rate")
+        if name in broken or difflib.get_close_matches(name, broken, n=1)
+    }
+    known = {"completion", *graders} - set(broken) | meant
+    return _unknown_names(data, ("gate", "min_pass_rate"), known, document, under, offered=known - meant)
+
+
+def _unknown_names(
+    data: dict[str, Any],
+    loc: tuple[str, str],
+    known: Collection[str],
+    document: Document,
+    under: Loc,
+    *,
+    offered: Collection[str] | None = None,
+) -> list[Problem]:
+    """Return a problem for each key at a place that names nothing known, with the nearest that is ``offered``."""
     problems = []
     for name in _mapping(data, *loc):
         if name not in known:
             what = f"{dotted(loc)}: there is no {name[:80]!r} here"
-            problems.append(document.problem((*under, *loc, name), what, nearest(name, known)))
+            fix = nearest(name, known if offered is None else offered)
+            problems.append(document.problem((*under, *loc, name), what, fix))
     return problems
 
 

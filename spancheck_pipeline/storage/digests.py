@@ -10,8 +10,25 @@ import hashlib
 
 from spancheck_pipeline.errors import CorruptFileError
 from spancheck_pipeline.evidence.canonical import canonical_json, digest
-from spancheck_pipeline.storage.store import StoredFile
-from spancheck_pipeline.storage.tables import Row
+from spancheck_pipeline.storage.rows import Row
+from spancheck_pipeline.storage.stored_file import StoredFile, reaching_client, unreadable
+
+
+def file_digest(file: StoredFile) -> str:
+    """Return the SHA-256 of a stored file's bytes.
+
+    Raises:
+        CorruptFileError, StorageError: when it cannot be read.
+    """
+    found = hashlib.sha256()
+    with reaching_client(file.filesystem, file.path):
+        try:
+            with file.filesystem.open(file.path, "rb") as handle:
+                while block := handle.read(1 << 20):
+                    found.update(block)
+        except OSError as error:
+            raise unreadable(file.path, error) from None
+    return found.hexdigest()
 
 
 def content_fault(file: StoredFile) -> str | None:

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spancheck_pipeline.evidence.canonical import canonical_json
-from spancheck_pipeline.storage.tables import Row, Table
+from spancheck_pipeline.storage.rows import Row
+from spancheck_pipeline.storage.tables import Table
 
 _GROUP_ROWS: Final = 1000
 _GROUP_BYTES: Final = 32 * 1024 * 1024

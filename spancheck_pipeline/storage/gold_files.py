@@ -14,12 +14,12 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from spancheck_pipeline.errors import ConfigError, ContractError, UsageError
-from spancheck_pipeline.evidence.canonical import CONTRACT
+from spancheck_pipeline.errors import UsageError
+from spancheck_pipeline.evidence.complaints import dotted
 from spancheck_pipeline.evidence.gold import Domain, GoldItem, GoldSet, Sampling
 from spancheck_pipeline.storage.case_rows import Report, Row, jsonl_rows
-from spancheck_pipeline.storage.wording import dotted, nearest, worded
-from spancheck_pipeline.storage.yaml_document import as_json, model_problems, read_yaml
+from spancheck_pipeline.storage.wording import nearest, worded
+from spancheck_pipeline.storage.yaml_document import model_of, read_yaml
 
 GOLD_FOLDER: Final = "gold"
 """Folder of the project's gold sets, in the datasets folder."""
@@ -114,13 +114,7 @@ def _about(path: Path) -> _About:
     if not beside.exists():
         return _About(contract=1)
     document = read_yaml(beside)
-    found = document.data.get("contract")
-    if isinstance(found, int) and not isinstance(found, bool) and found != CONTRACT:
-        raise ContractError(document.file, found=found, known=CONTRACT)
-    try:
-        return _About.model_validate_json(as_json(document.data), strict=True)
-    except ValidationError as error:
-        raise ConfigError(document.file, model_problems(error, document, _About)) from None
+    return model_of(document, _About)
 
 
 def _items(rows: Iterable[Row], report: Report) -> list[GoldItem]:

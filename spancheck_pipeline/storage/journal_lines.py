@@ -1,6 +1,6 @@
 """The lines of a journal's file and the writes that make them durable: checksums, whole creation, cutting back.
 
-What a line says is ``journal.py``'s.
+What a line says is ``journal_records.py``'s.
 """
 
 from __future__ import annotations

@@ -10,15 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
-
 from spancheck_pipeline.decision.judges import GRADERS_CALIBRATED, JudgeSettings, JudgesFile, judges_of
-from spancheck_pipeline.errors import ConfigError, ContractError, Problem, UsageError
-from spancheck_pipeline.evidence.canonical import CONTRACT
+from spancheck_pipeline.errors import ConfigError, Problem, UsageError
 from spancheck_pipeline.grading.judge import PROMPTS, Judge
 from spancheck_pipeline.storage.judge_code import code_of
 from spancheck_pipeline.storage.wording import nearest
-from spancheck_pipeline.storage.yaml_document import Document, as_json, model_problems, read_yaml
+from spancheck_pipeline.storage.yaml_document import Document, model_of, read_yaml
 
 JUDGES_FILE: Final = "judges.yaml"
 
@@ -78,13 +75,7 @@ def load_judges(datasets: Path) -> DeclaredJudges:
     if not path.exists():
         return DeclaredJudges(folder=datasets)
     document = read_yaml(path)
-    contract = document.data.get("contract")
-    if isinstance(contract, int) and not isinstance(contract, bool) and contract != CONTRACT:
-        raise ContractError(document.file, found=contract, known=CONTRACT)
-    try:
-        file = JudgesFile.model_validate_json(as_json(document.data), strict=True)
-    except ValidationError as error:
-        raise ConfigError(document.file, model_problems(error, document, JudgesFile)) from None
+    file = model_of(document, JudgesFile)
     if problems := [*_unknown(file, document), *_misplaced(file, document, datasets)]:
         raise ConfigError(document.file, problems)
     code = {name: code_of(settings, datasets) for name, settings in file.judges.items()}

@@ -5,7 +5,8 @@
 A segment's first line says whose it is; that of each session's segment 0 also which run, and which segments of earlier
 sessions count. A session goes on from the segments that it found when it took the lease; what a former holder still
 writes after that counts for nobody. A call is recorded when its segment is stored **and** the lease was still held
-then. What a record says is ``journal.py``'s, the lease ``object_lease.py``'s.
+then. What a record says is ``journal_records.py``'s, the lease
+``object_lease.py``'s.
 """
 
 from __future__ import annotations
@@ -17,18 +18,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spancheck_pipeline.errors import CaptureRefusedError, CorruptFileError, LockedError, SpancheckError, StorageError
-from spancheck_pipeline.storage.journal import (
-    Append,
-    JournalHeader,
-    Key,
-    Place,
-    QueuedJournal,
-    RecordState,
-    check_same_run,
-    read_record,
-    read_state,
-)
+from spancheck_pipeline.storage.journal import JournalHeader, Key, RecordState, check_same_run
 from spancheck_pipeline.storage.journal_lines import sealed, unsealed, write_all
+from spancheck_pipeline.storage.journal_queue import Append, Place, QueuedJournal
+from spancheck_pipeline.storage.journal_records import read_record, read_state
 from spancheck_pipeline.storage.object_segments import (
     SegmentHead,
     SegmentId,

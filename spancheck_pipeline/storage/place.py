@@ -9,7 +9,7 @@ import datetime as dt
 import re
 from dataclasses import dataclass
 
-from spancheck_pipeline.decision.suite import check_name
+from spancheck_pipeline.decision.names import check_name
 from spancheck_pipeline.errors import UsageError
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,119}")

@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from spancheck_pipeline.decision.audit_seal import Seal, Signature
+from spancheck_pipeline.decision.promotion import PromotionSeal
 from spancheck_pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+S = TypeVar("S", Seal, PromotionSeal)
 KEY_VARIABLE = "SPANCHECK_SIGNING_KEY_FILE"
 _EXTRA = "signatures need the package cryptography; install it with pip install 'spancheck-pipeline[sign]'"
 
@@ -34,7 +36,7 @@ class Signer:
         """Name of the key: the beginning of its public half's digest."""
         return _key_id(self._public)
 
-    def sign(self, seal: Seal) -> Seal:
+    def sign(self, seal: S) -> S:
         """Return a seal with a signature of it."""
         bare = seal.model_copy(update={"signature": None})
         signature = Signature(
@@ -84,7 +86,7 @@ def load_public_key(path: Path) -> bytes:
     return _raw(key)
 
 
-def wrong_signature(seal: Seal, public_key: bytes | None = None) -> str | None:
+def wrong_signature(seal: Seal | PromotionSeal, public_key: bytes | None = None) -> str | None:
     """Return what is wrong with a seal's signature, or None; without a key it is checked with the one it carries.
 
     Raises:

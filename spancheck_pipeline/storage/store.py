@@ -8,12 +8,13 @@ places in ``place.py``, what only a running capture needs in ``working.py``.
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import errno
 import json
 import os
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +23,22 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 from fsspec.implementations.local import LocalFileSystem
 
-from spancheck_pipeline.decision.suite import check_name
+from spancheck_pipeline.decision.names import check_name
 from spancheck_pipeline.errors import MissingDataError, StorageError
 from spancheck_pipeline.evidence.canonical import CONTRACT, canonical_json, digest
+from spancheck_pipeline.storage.belonging import PLACE, check_belongs
 from spancheck_pipeline.storage.draft import Draft
 from spancheck_pipeline.storage.object_files import ObjectFiles
 from spancheck_pipeline.storage.place import AdHoc, AnyPlace, JudgePlace, Night, Place, check_run_id
 from spancheck_pipeline.storage.publication import FILE, LocalPublisher, ObjectPublisher, Publisher, Slot
+from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.stored_file import Published, StoredFile, open_file, reaching_client
-from spancheck_pipeline.storage.tables import Row, Table
+from spancheck_pipeline.storage.tables import Table
 from spancheck_pipeline.storage.working import WorkingPlaces
 
 _REVISION = re.compile(r"/revision=(\d+)/")
+_SHOWN = 3
+"""Dates that are named where the one that is asked for is not stored."""
 
 
 class Store(WorkingPlaces):
@@ -102,25 +107,34 @@ class Store(WorkingPlaces):
         Raises:
             MissingDataError: when nothing is stored there.
             ContractError: for a file of another contract.
-            CorruptFileError: for a file that is not one of ours, or is damaged.
+            CorruptFileError: for a file that is not one of ours, is of another place, or is damaged.
         """
         current = self._current(place, table, grader)
         if current is None:
             what = f"{table.name} of grader {grader}" if grader else table.name
             path = self.path(place, table, grader)
-            raise MissingDataError(f"{path}: nothing stored; there is no {what} for {place} yet")
+            there = stored_nearby(place, self.dates(place.suite, table, grader)) if isinstance(place, Night) else ""
+            raise MissingDataError(f"{path}: nothing stored; there is no {what} for {place}{there or ' yet'}")
         return current
+
+    def open_path(self, path: str, place: AnyPlace, table: Table, grader: str | None = None) -> StoredFile:
+        """Open one file of a place by its path, current or superseded.
+
+        Raises:
+            MissingDataError, ContractError, CorruptFileError: as ``open``.
+        """
+        return check_belongs(open_file(self.filesystem, path, table), place, grader)
 
     def _current(self, place: AnyPlace, table: Table, grader: str | None) -> StoredFile | None:
         """Return the current file: on object storage the highest committed revision, wherever it stands."""
         try:
-            current = open_file(self.filesystem, self.path(place, table, grader), table)
+            current = self.open_path(self.path(place, table, grader), place, table, grader)
         except MissingDataError:
             current = None
         if self.is_local:
             return current
         kept = self._kept(place, table, grader)
-        latest = open_file(self.filesystem, kept[-1], table) if kept else None
+        latest = self.open_path(kept[-1], place, table, grader) if kept else None
         return latest if latest and (current is None or latest.revision > current.revision) else current
 
     def open_by_digest(
@@ -141,7 +155,7 @@ class Store(WorkingPlaces):
 
     def revisions(self, place: AnyPlace, table: Table, grader: str | None = None) -> tuple[StoredFile, ...]:
         """Return every kept revision of a table at a place, oldest first; the last is the current one."""
-        files = [open_file(self.filesystem, path, table) for path in self._kept(place, table, grader)]
+        files = [self.open_path(path, place, table, grader) for path in self._kept(place, table, grader)]
         if current := self._current(place, table, grader):
             files.append(current)
         return tuple({file.revision: file for file in files}[n] for n in sorted({file.revision for file in files}))
@@ -193,6 +207,7 @@ class Store(WorkingPlaces):
             "table": table.name,
             "contains_text": "true" if table.contains_text else "false",
             "inputs": canonical_json(identity),
+            PLACE: place.folder(table.name, grader),
             **metadata,
         }
         slot = self._slot(place, table, grader)
@@ -242,9 +257,42 @@ class Store(WorkingPlaces):
         pattern = self._slot(place, table, grader).history + f"/revision=*/{FILE}"
         return sorted(self._glob(pattern))
 
+    def kept_paths(self, place: AnyPlace, table: Table, grader: str | None = None) -> dict[int, str]:
+        """Return the path of every revision in the history by the number that its folder has, oldest first."""
+        found = ((_REVISION.search(path), path) for path in self._kept(place, table, grader))
+        return {int(match.group(1)): path for match, path in found if match}
+
+    def history_folder(self, place: AnyPlace, table: Table, grader: str | None = None) -> str:
+        """Return the folder of a table's superseded revisions at a place."""
+        return self._slot(place, table, grader).history
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """Return the names of what lies directly in a folder, sorted; none where there is no such folder."""
+        try:
+            with self._reaching(folder):
+                found = self.filesystem.ls(folder, detail=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        return tuple(sorted({str(path).rstrip("/").rpartition("/")[2] for path in found} - {""}))
+
     def _slot(self, place: AnyPlace, table: Table, grader: str | None) -> Slot:
         history = f"{self.root}/_history/{place.folder(table.name, grader)}"
         return Slot(self.path(place, table, grader), history)
+
+
+def stored_nearby(night: Night, dates: Sequence[str]) -> str:
+    """Return which dates of a suite are stored, the nearest ones to a night that is not; to be put behind a sentence.
+
+    >>> stored_nearby(Night("leases", "2026-03-09"), ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-14"])
+    '; stored are 2026-03-02, 2026-03-03, 2026-03-14 and 1 more (spancheck trend leases shows them)'
+    """
+    if not dates:
+        return ""
+    wanted = dt.date.fromisoformat(night.date)
+    nearest = sorted(dates, key=lambda date: abs((dt.date.fromisoformat(date) - wanted).days))[:_SHOWN]
+    more = f" and {len(dates) - len(nearest)} more" if len(dates) > len(nearest) else ""
+    are = "are" if len(dates) > 1 else "is"
+    return f"; stored {are} {', '.join(sorted(nearest))}{more} (spancheck trend {night.suite} shows them)"
 
 
 def _draft(open_drafts: contextlib.ExitStack, draft: Draft) -> Draft:

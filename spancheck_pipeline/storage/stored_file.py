@@ -20,7 +20,8 @@ from spancheck_pipeline import __version__
 from spancheck_pipeline.errors import ContractError, CorruptFileError, MissingDataError, StorageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.storage.object_files import reaching
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, Row, Table
+from spancheck_pipeline.storage.rows import Row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,7 @@ class StoredFile:
                 with self.filesystem.open(self.path, "rb") as handle:
                     for batch in pq.ParquetFile(handle).iter_batches(batch_size=batch_rows, columns=columns):
                         yield from batch.to_pylist()
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, ValueError, OverflowError) as error:  # a cell that is no text, no time
                 raise unreadable(self.path, error) from None
 
 

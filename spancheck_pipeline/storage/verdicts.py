@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from spancheck_pipeline.evidence.canonical import digest
 from spancheck_pipeline.evidence.run import Usage
 from spancheck_pipeline.evidence.verdict import Verdict
+from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.store import FILE, JudgePlace
-from spancheck_pipeline.storage.tables import JUDGE_VERDICTS, Row
+from spancheck_pipeline.storage.tables import JUDGE_VERDICTS
 
 if TYPE_CHECKING:
     from spancheck_pipeline.grading.judge import Judge

@@ -1,35 +1,22 @@
-"""How a mistake in a file that a user wrote is worded: places, nearest names, and a model's complaints in plain words.
+"""How a mistake in a file that a user wrote is worded: nearest names, and what a file lacks.
 
-Where the mistake stands (file and line) is known to ``yaml_document.py`` and ``case_rows.py``.
+A model's complaints and places in plain words are ``evidence/complaints.py``'s. Where the mistake stands (file and
+line) is known to ``yaml_document.py`` and ``case_rows.py``.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-_WORDS = {
-    "bool_type": "must be true or false",
-    "dict_type": "must be a mapping of keys to values",
-    "float_type": "must be a number",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "list_type": "must be a list",
-    "model_type": "must be a mapping of keys to values",
-    "model_attributes_type": "must be a mapping of keys to values",
-    "string_type": "must be a text; put it in quotes if it is one",
-    "tuple_type": "must be a list",
-}
-"""Complaint of a model → how a person says it, where the library speaks of its own types."""
+from spancheck_pipeline.evidence import complaints
 
 
 def worded(detail: Mapping[str, Any]) -> str:
-    """Return one complaint of a model in plain words, without the value that it is about."""
-    if words := _WORDS.get(detail["type"]):
-        return words
-    message: str = detail["msg"]
-    return message.removeprefix("Value error, ").replace("Input should be", "must be").strip()
+    """Return one complaint of a model about a file in plain words, with what to write where quotes are missing."""
+    quoted = "; put it in quotes if it is one" if detail["type"] == "string_type" else ""
+    return complaints.worded(detail) + quoted
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -43,14 +30,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"did you mean {found[0]!r}?"
     return f"valid here: {', '.join(names)}" if names else "leave it out"
 
-
-def dotted(loc: Sequence[str | int]) -> str:
-    """Return a place as people write it.
-
-    >>> dotted(("criteria", 0, "type"))
-    'criteria[0].type'
-    """
-    text = ""
-    for part in loc:
-        text += f"[{part}]" if isinstance(part, int) else f".{part[:80]}" if text else part[:80]
-    return text

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from spancheck_pipeline.errors import UsageError
-from spancheck_pipeline.storage.journal import FileJournal, JournalHeader, KeptJournal, read_header
+from spancheck_pipeline.storage.file_journal import FileJournal, read_header
+from spancheck_pipeline.storage.journal import JournalHeader, KeptJournal
 from spancheck_pipeline.storage.lock import CaptureLock, PartitionLock
 from spancheck_pipeline.storage.object_files import ObjectFiles
 from spancheck_pipeline.storage.object_journal import Flush, ObjectJournal

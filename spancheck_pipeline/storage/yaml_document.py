@@ -13,16 +13,20 @@ import re
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from spancheck_pipeline.errors import ConfigError, Problem
-from spancheck_pipeline.storage.wording import dotted, nearest, worded
+from spancheck_pipeline.errors import ConfigError, ContractError, Problem
+from spancheck_pipeline.evidence.canonical import CONTRACT
+from spancheck_pipeline.evidence.complaints import dotted
+from spancheck_pipeline.storage.wording import nearest, worded
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+M = TypeVar("M", bound=BaseModel)
 
 Loc = tuple[str | int, ...]
 """Where a value stands: keys and list places from the top, as pydantic says it."""
@@ -75,7 +79,7 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = reader.value(node, ()) if node is not None else {}
     except yaml.MarkedYAMLError as error:
-        raise ConfigError(file, [_syntax_problem(error)]) from None
+        raise ConfigError(file, [_syntax_problem(error, text)]) from None
     except (yaml.YAMLError, RecursionError, ValueError):
         unreadable = Problem(what="this cannot be read as YAML", fix="check it with a YAML editor")
         raise ConfigError(file, [unreadable]) from None
@@ -84,6 +88,35 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
     if reader.problems:
         raise ConfigError(file, sorted(reader.problems, key=lambda problem: problem.line or 0))
     return Document(file=file, data=data, lines=reader.lines)
+
+
+def check_contract(document: Document) -> None:
+    """Refuse a document of another contract; one that states none is its model's to refuse.
+
+    Raises:
+        ContractError: naming both numbers.
+        ConfigError: for what is no whole number.
+    """
+    found = document.data.get("contract")
+    if isinstance(found, bool | float):
+        what = "contract: must be a whole number"
+        raise ConfigError(document.file, [document.problem(("contract",), what, f"write contract: {CONTRACT}")])
+    if isinstance(found, int) and found != CONTRACT:
+        raise ContractError(document.file, found=found, known=CONTRACT)
+
+
+def model_of(document: Document, model: type[M]) -> M:
+    """Return what a document of this contract says.
+
+    Raises:
+        ContractError: for one of another contract.
+        ConfigError: with everything that is wrong, each with its line.
+    """
+    check_contract(document)
+    try:
+        return model.model_validate_json(as_json(document.data), strict=True)
+    except ValidationError as error:
+        raise ConfigError(document.file, model_problems(error, document, model)) from None
 
 
 def model_problems(
@@ -170,16 +203,69 @@ def _text_of(path: Path, file: str) -> str:
     return text
 
 
-def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:
+_OPENED: Final = {
+    "while parsing a flow mapping": "a { that opens here is not closed, or lacks a comma",
+    "while parsing a flow sequence": "a [ that opens here is not closed, or lacks a comma",
+    "while parsing a flow node": "a [ or { that opens here is not closed",
+    "while scanning a quoted scalar": "a quote that opens here is not closed",
+}
+"""What the parser was in when it gave up → what is wrong where that begins, for where it gave up tells nothing."""
+
+_END: Final = "'<stream end>'"
+
+_SYNTAX: Final = (
+    (r"found character '\\t'", "a tab stands here", "set the line in with blanks"),
+    (r"found character '(.)'", "a value cannot begin with {}", "put the value in quotes"),
+    (
+        "mapping values are not allowed",
+        "a colon stands here that cannot, or the line before lacks its own",
+        "put a text with a colon in quotes, or check the indentation",
+    ),
+    ("found undefined alias", "a value that begins with * is an alias, and none is called so", "quote it"),
+    ("second occurrence", "an anchor (&) of this name stands there twice", "put a text that begins with & in quotes"),
+    ("expected <block end>", "this line does not go on with what stands before it", "check the indentation"),
+    ("found unknown escape", "a backslash in double quotes means something else here", "use single quotes"),
+    ("another document", "a second document (---) stands here", "keep one document in the file"),
+)
+"""The parser's complaint → in plain words, with the fix; the first that fits."""
+
+
+def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
+    said, opened = error.problem or "", _OPENED.get(error.context or "")
+    is_open = opened is not None and (said.startswith(("expected ',' or", "found unexpected")) or _END in said)
     mark = error.problem_mark or error.context_mark
-    # The parser's own words are a fixed set; those with a quoted piece of the file are cut at it.
-    what = (error.problem or "this is not YAML").split("'")[0].strip() or "this is not YAML"
+    if is_open:
+        mark = _still_open(text) if error.context == "while parsing a flow node" else error.context_mark
+    # The rest of the parser's words is a fixed set too, but for pieces of the file in quotes.
+    what = re.sub(r"(, but (found|got))?\s*'[^']*'", "", said).strip(" ,;") or "this cannot be read"
+    fix = "check indentation, colons and quotes there"
+    if is_open:
+        what, fix = str(opened), "close it"
+    else:
+        for pattern, words, help_ in _SYNTAX:
+            if found := re.search(pattern, said):
+                what, fix = words.format(*found.groups()), help_
+                break
     return Problem(
         what=f"not YAML: {what}",
         line=mark.line + 1 if mark else None,
         column=mark.column + 1 if mark else None,
-        fix="check indentation, colons and quotes there",
+        fix=fix,
     )
+
+
+def _still_open(text: str) -> yaml.Mark | None:
+    """Return where the innermost bracket opens that a text does not close."""
+    opened: list[yaml.Mark] = []
+    try:
+        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+            if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
+                opened.append(token.start_mark)
+            elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken) and opened:
+                opened.pop()
+    except yaml.YAMLError:
+        pass  # what was open until there is
+    return opened[-1] if opened else None
 
 
 class _Reader:

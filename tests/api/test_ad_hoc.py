@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scenario import Project
 
-from spancheck_pipeline.api.capturing import read_manifest
+from spancheck_pipeline.api.manifest import read_manifest
 from spancheck_pipeline.api.stored import run_place
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target

@@ -11,20 +11,18 @@ from recorded_place import CASES, GRADERS, NAMES, PLACE, recorded, suite
 from scenario import AT, DATE, PASSAGE, cited, output
 
 import spancheck_pipeline as sc
-from spancheck_pipeline.api.auditing import (
-    export_earlier,
-    export_log,
-    read_log,
-    seal_path_of,
-)
-from spancheck_pipeline.api.auditing_checks import verify_file, verify_place
-from spancheck_pipeline.api.recording import chain_head, open_audit_log, read_records, record_place
+from spancheck_pipeline.api.audit_logs import chain_head, open_audit_log, read_records
+from spancheck_pipeline.api.auditing import export_earlier, export_log, read_log, seal_path_of
+from spancheck_pipeline.api.auditing_checks import verify_file
+from spancheck_pipeline.api.auditing_place import verify_place
+from spancheck_pipeline.api.recording import record_place
 from spancheck_pipeline.decision.audit_chain import Chain
 from spancheck_pipeline.errors import ConfigError, ContractError, StorageError
 from spancheck_pipeline.grading.graders import build_graders
+from spancheck_pipeline.storage.rows import case_to_row
 from spancheck_pipeline.storage.seals import seals
 from spancheck_pipeline.storage.store import Store
-from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, GATE, SCORECARD, SCORES, case_to_row
+from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, GATE, SCORECARD, SCORES
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +114,9 @@ def test_a_log_whose_header_an_earlier_version_wrote_with_fewer_fields_is_record
     rewrite(store, AUDIT_LOG, change)
 
     assert record_place(store, PLACE, suite(), NAMES, created_at=AT).revision == 2
-    assert verify_place(store, PLACE).ok
+    found = verify_place(store, PLACE)
+    assert found.checked.ok
+    assert found.faults == (f"{PLACE}, log 1: is not the log that was sealed; it was changed",), "by this very test"
 
 
 # -- changed files ----------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from spancheck_pipeline.api.stored import grade_place
 from spancheck_pipeline.errors import MissingDataError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.grading.graders import build_graders
+from spancheck_pipeline.storage.rows import case_to_row
 from spancheck_pipeline.storage.store import Store
 from spancheck_pipeline.storage.tables import CASES as CASES_TABLE
-from spancheck_pipeline.storage.tables import case_to_row
 
 
 @pytest.fixture(scope="module")

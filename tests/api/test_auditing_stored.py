@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 from recorded_place import PLACE, recorded, suite
 
+from spancheck_pipeline.api.audit_logs import record_of_row
 from spancheck_pipeline.api.auditing import export_log
-from spancheck_pipeline.api.auditing_checks import verify_place
-from spancheck_pipeline.api.recording import record_of_row
+from spancheck_pipeline.api.auditing_place import verify_place
 from spancheck_pipeline.api.reporting import report_place
-from spancheck_pipeline.api.reviewing import subjects
+from spancheck_pipeline.api.review_subjects import subjects
 from spancheck_pipeline.decision.audit import AuditHead, chained, entry_of
 from spancheck_pipeline.decision.audit_chain import Chain
-from spancheck_pipeline.errors import CorruptFileError
+from spancheck_pipeline.errors import CorruptFileError, ForeignFileError
 from spancheck_pipeline.evidence.canonical import canonical_json, digest
 from spancheck_pipeline.storage.store import Store
 from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN
@@ -70,10 +70,15 @@ def forged(rows, said):
     return rows, said | {"document": json.dumps(head.model_dump(mode="json"))}
 
 
-def test_a_log_that_was_rewritten_in_the_same_words_verifies(store):
+def test_a_log_that_was_rewritten_in_the_same_words_is_another_file_and_has_no_other_fault(store):
+    assert verify_place(store, PLACE).faults == ()
+
     rewrite(store, lambda rows, said: (rows, said))
 
-    assert verify_place(store, PLACE).faults == ()
+    found = verify_place(store, PLACE)
+    assert found.checked.ok
+    (fault,) = found.faults
+    assert "has other bytes than were sealed, though its content is the same" in fault
 
 
 def test_a_forged_log_is_found_by_its_seal_and_by_the_scores_that_it_was_made_from(store):
@@ -173,12 +178,12 @@ def test_a_changed_cell_of_any_column_is_a_changed_record(store, column):
 EMPTY = {
     "history", "cluster", "expected", "expected_sources", "criteria", "answerable", "verdicts", "served_model",
     "input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens", "reported_cost_usd",
-    "reported_latency_ms", "cost_usd", "abstained", "finish_reason",
+    "reported_latency_ms", "cost_usd", "abstained", "finish_reason", "dispositions",
 }  # fmt: skip
 """Columns without a value in the recorded place."""
 
 
-@pytest.mark.parametrize("name", ["run_id", "suite", "gate", "contains_text", "inputs", "revision"])
+@pytest.mark.parametrize("name", ["run_id", "gate", "contains_text", "inputs", "revision"])
 def test_what_a_log_says_of_itself_is_compared_with_its_header(store, name):
     def change(rows, said):
         value = {"revision": "7", "inputs": '{"cases":"0"}'}.get(name, said[name] + "1")
@@ -189,6 +194,19 @@ def test_what_a_log_says_of_itself_is_compared_with_its_header(store, name):
     found = verify_place(store, PLACE)
     assert found.checked.ok, "no record was changed"
     assert any(name in fault and "metadata" in fault for fault in found.faults)
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("suite", "other"), ("place", "audit_log/suite=small/date=2026-03-15"), ("place", "audit_log/suite=other/<b>"),
+])  # fmt: skip
+def test_a_log_that_names_another_place_is_not_read_by_anybody(store, name, value):
+    rewrite(store, lambda rows, said: (rows, said | {name: value}))
+
+    (fault,) = verify_place(store, PLACE).faults
+    assert f"this audit_log lies at {PLACE}, and is that of" in fault
+    assert "<b>" not in fault
+    with pytest.raises(ForeignFileError):
+        report_place(store, PLACE)
 
 
 @pytest.mark.parametrize(("change", "what", "number"), [
@@ -230,13 +248,16 @@ def test_a_cell_that_cannot_be_read_is_a_changed_record_and_a_message_to_everybo
 def test_a_header_that_is_none_is_said(store, tmp_path):
     rewrite(store, lambda rows, said: (rows, said | {"document": said["document"][:90]}))
 
-    with pytest.raises(CorruptFileError, match="its head is none"):
-        verify_place(store, PLACE)
+    (fault,) = verify_place(store, PLACE).faults
+    assert "its head is none" in fault
 
 
 def test_a_damaged_file_that_the_log_was_made_from_is_a_fault_of_that_file(store):
     path = Path(store.path(PLACE, CAPTURED_RUN))
     path.write_bytes(path.read_bytes()[:500])
 
-    with pytest.raises(CorruptFileError, match="not a readable Parquet file"):
-        verify_place(store, PLACE)
+    found = verify_place(store, PLACE)
+    assert found.checked.ok, "the record itself is whole"
+    (fault,) = found.faults
+    assert fault.startswith(f"{path}: not a readable Parquet file")
+    assert fault.endswith("Keep it as it is, and restore it from a backup")

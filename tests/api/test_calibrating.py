@@ -11,8 +11,8 @@ from gold import gold, item
 from scenario import Project
 
 import spancheck_pipeline as sc
+from spancheck_pipeline.api.audit_logs import open_audit_log, read_head
 from spancheck_pipeline.api.calibrating import calibrate_subject
-from spancheck_pipeline.api.recording import open_audit_log, read_head
 from spancheck_pipeline.api.stored import run_place
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target

@@ -67,3 +67,16 @@ def test_a_difference_tests_every_grader_and_says_what_it_could_have_seen():
     # Declining asserts and cites nothing: these pairs are not measured, so that nothing is lost there.
     assert found.tests["no_pii"].p_adjusted == 1.0
     assert (found.alpha, found.detect) == (0.05, 0.1)
+
+
+def test_a_gate_counts_an_empty_answer_as_not_completed_whatever_graders_ran():
+    @sc.grader("mine")
+    def mine(case, output):
+        return True if output.answer else None
+
+    for graders in (None, [mine], [sc.graders.no_pii]):
+        run = sc.evaluate(cases(3), lambda q: {"answer": "fine" if q == "question 0" else " "}, graders=graders)
+        for found in (run, run.rescore([sc.graders.groundedness(0.8)])):
+            ok, reasons = sc.gate(found, {})
+            assert not ok
+            assert reasons[0].startswith("completion: 1 of 3 measured passed, below 1")

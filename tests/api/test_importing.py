@@ -15,12 +15,14 @@ from scenario import AT, DATE, Project
 from spancheck_pipeline.api.importing import Source, import_run, read_source
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.api.stored import grade_place
-from spancheck_pipeline.decision.suite import Suite, Target
+from spancheck_pipeline.decision.suite import Suite
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.errors import CaptureRefusedError, ConfigError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.grading.graders import default_graders
+from spancheck_pipeline.storage.rows import captured_from_row
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, captured_from_row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES
 
 NIGHT = Night("leases", DATE)
 SUITE = Suite(contract=1, name="leases", target=Target(recorded="answers.jsonl"), graders={"groundedness": {}})

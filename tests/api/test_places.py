@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from scenario import AT, Project
 
-from spancheck_pipeline.api.capturing import capture_place, read_manifest
+from spancheck_pipeline.api.audit_logs import open_audit_log, read_records
+from spancheck_pipeline.api.capturing import capture_place
 from spancheck_pipeline.api.deciding import decide_place, read_decision, summarize_place
-from spancheck_pipeline.api.recording import open_audit_log, read_records, record_place
+from spancheck_pipeline.api.manifest import read_manifest
+from spancheck_pipeline.api.recording import record_place
 from spancheck_pipeline.api.scoring import score_place
 from spancheck_pipeline.api.snapshot import snapshot_cases
 from spancheck_pipeline.api.stored import run_place, stored_run

@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 from scenario import Project, spancheck
 
+from spancheck_pipeline.api.audit_logs import open_audit_log, read_head, read_records
 from spancheck_pipeline.api.baselines import all_promotions, pin_release, promote_place
 from spancheck_pipeline.api.capturing import capture_place
 from spancheck_pipeline.api.pruning import cutoff, prune
-from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records
 from spancheck_pipeline.api.snapshot import publish_cases
 from spancheck_pipeline.api.staleness import stale_nights
 from spancheck_pipeline.api.stored import grade_place, run_place
 from spancheck_pipeline.api.trending import missed_dates, read_trend
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target
-from spancheck_pipeline.defs.assets import SuiteDefs, refuse_past
+from spancheck_pipeline.defs.captured_run import refuse_past
 from spancheck_pipeline.defs.partitions import daily
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
 from spancheck_pipeline.errors import CaptureRefusedError, MissingDataError, UsageError
 from spancheck_pipeline.storage.datasets import load_cases, load_suite
 from spancheck_pipeline.storage.pruned import was_pruned

@@ -12,7 +12,8 @@ from scenario import AT
 
 from spancheck_pipeline.api.adjudicating import check_not_expired
 from spancheck_pipeline.api.deciding import decide_place, read_scorecard, summarize_place
-from spancheck_pipeline.api.reviewing import export_review, import_review, listed, signed_in_order, subjects
+from spancheck_pipeline.api.review_subjects import subjects
+from spancheck_pipeline.api.reviewing import export_review, import_review, listed, signed_in_order
 from spancheck_pipeline.api.stored import grade_place
 from spancheck_pipeline.errors import ConfigError, MissingDataError
 from spancheck_pipeline.grading.graders import build_graders

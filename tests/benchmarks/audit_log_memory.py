@@ -19,16 +19,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spancheck_pipeline.api.auditing import export_log, read_log
-from spancheck_pipeline.api.auditing_checks import verify_file, verify_place
+from spancheck_pipeline.api.auditing_checks import verify_file
+from spancheck_pipeline.api.auditing_place import verify_place
 from spancheck_pipeline.api.deciding import decide_place, summarize_place
 from spancheck_pipeline.api.recording import record_place
 from spancheck_pipeline.api.scoring import score_place
-from spancheck_pipeline.decision.suite import Suite, Target
+from spancheck_pipeline.decision.suite import Suite
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Manifest, TargetFacts, normalize
 from spancheck_pipeline.grading.graders import build_graders
+from spancheck_pipeline.storage.rows import captured_to_row, case_to_row
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, captured_to_row, case_to_row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES
 
 PLACE = Night("large", "2026-03-14")
 AT = dt.datetime(2026, 3, 14, 2, tzinfo=dt.UTC)

@@ -17,7 +17,8 @@ from spancheck_pipeline.capture.attempts import CaptureSettings
 from spancheck_pipeline.capture.engine import run_capture
 from spancheck_pipeline.clients.target import load_callable
 from spancheck_pipeline.evidence.case import Case
-from spancheck_pipeline.storage.journal import FileJournal, JournalHeader
+from spancheck_pipeline.storage.file_journal import FileJournal
+from spancheck_pipeline.storage.journal import JournalHeader
 
 CONCURRENCY = 8
 CASES = [Case(f"q{n}", f"q{n}") for n in range(400)]

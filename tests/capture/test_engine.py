@@ -15,11 +15,12 @@ from spancheck_pipeline.capture.attempts import CaptureSettings, wait_s
 from spancheck_pipeline.capture.engine import run_capture
 from spancheck_pipeline.clients.call_errors import Failure, HttpStatusError
 from spancheck_pipeline.clients.target import load_callable, load_target
-from spancheck_pipeline.decision.suite import Target
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.errors import CaptureRefusedError, StorageError, UsageError
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import Output, TargetFacts
-from spancheck_pipeline.storage.journal import FileJournal, JournalHeader, MemoryJournal
+from spancheck_pipeline.storage.file_journal import FileJournal
+from spancheck_pipeline.storage.journal import JournalHeader, MemoryJournal
 
 FAST = CaptureSettings(concurrency=4, timeout_s=5.0, retries=2, backoff_s=0.001)
 FACTS = TargetFacts(kind="callable", reference="app:answer", version="1", settings_digest="0" * 64)
@@ -384,7 +385,8 @@ from spancheck_pipeline.capture.attempts import CaptureSettings
 from spancheck_pipeline.capture.engine import run_capture
 from spancheck_pipeline.clients.target import load_callable
 from spancheck_pipeline.evidence.case import Case
-from spancheck_pipeline.storage.journal import FileJournal, JournalHeader
+from spancheck_pipeline.storage.file_journal import FileJournal
+from spancheck_pipeline.storage.journal import JournalHeader
 
 def system(question):
     time.sleep(0.02)

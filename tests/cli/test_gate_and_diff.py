@@ -50,7 +50,8 @@ def test_a_second_night_shows_its_baselines_and_warns_where_it_is_inconclusive(p
     assert nightly("2026-01-05", "2026-01-06") == [0, 0]
 
     shown = capsys.readouterr()
-    assert "against the release baseline (2026-01-05): 12 shared cases, 0 newly failing, 0 newly passing" in shown.out
+    once = "against the release baseline and the last good run (2026-01-05): 12 shared cases, 0 newly failing"
+    assert shown.out.count("against ") == shown.out.count(once) == 1
     assert "gate: INCONCLUSIVE" in shown.out
     assert "p = 1; " in shown.out
     assert "--strict fails on it" in shown.err
@@ -83,6 +84,23 @@ def test_a_failing_night_ends_with_1_and_says_so_in_every_format(project, capsys
     [failure] = root.getElementsByTagName("failure")
     assert failure.getAttribute("message").startswith("p95 latency")
     assert Path("m.md").read_text(encoding="utf-8").startswith("## ❌ FAIL — small · 2026-01-05")
+
+
+def test_diff_corrects_over_the_graders_that_the_suite_watches(project, capsys):
+    project.write_suite(gate=REGRESSION)
+    nights(project, "2026-01-05", "2026-01-06")
+    capsys.readouterr()
+    assert spancheck("diff", "small@2026-01-05", "small@2026-01-06", "--json", "--markdown", "d.md") == 0
+    tests = json.loads(capsys.readouterr().out)["tests"]
+    gating = {name for name, test in tests.items() if test["p_adjusted"] is not None}
+    assert gating == {"citation_accuracy", "abstention_correct"}
+    assert "does not gate" in Path("d.md").read_text(encoding="utf-8")
+
+
+def test_two_thresholds_of_one_grader_are_refused(project, capsys):
+    nights(project, "2026-01-05")
+    assert spancheck("gate", "small", "no_pii=0.9", "no_pii=0.1", "--date", "2026-01-05") == 2
+    assert "'no_pii' has two thresholds; give one" in capsys.readouterr().err
 
 
 def test_gate_with_a_baseline_keeps_the_rules_that_the_date_was_decided_by(project, capsys):
@@ -153,7 +171,7 @@ def test_promote_pins_a_release_that_later_nights_are_compared_with(project, cap
 
     nights(project, "2026-01-07")
     assert spancheck("score", "small", "--date", "2026-01-07") == 0
-    assert "against the release baseline (2026-01-06)" in capsys.readouterr().out
+    assert "against the release baseline and the last good run (2026-01-06)" in capsys.readouterr().out
     assert spancheck("promote", "small", "--list") == 0
     out = capsys.readouterr().out
     assert "release: 2026-01-06" in out
@@ -198,3 +216,21 @@ def test_trend_shows_dates_with_intervals_and_marks_and_draws_them(project, caps
     assert [item["target_version"] for item in document["nights"]] == ["2"]
     assert spancheck("trend", "small", "--figure", "nope") == 2
     assert spancheck("trend", "other") == 2
+
+
+def test_a_baseline_of_another_suite_is_said_to_be_one(project, capsys):
+    spancheck("run", "small", "--out", "mine.json")
+    other = json.loads(Path("mine.json").read_text())
+    other["suite"] = other["manifest"]["suite"] = "large"
+    Path("other.json").write_text(json.dumps(other))
+    note = "note: the baseline is a run of the suite large, and is compared with one of small"
+    capsys.readouterr()
+
+    spancheck("gate", "mine.json", "--baseline", "other.json")
+    assert note in capsys.readouterr().err
+    spancheck("diff", "other.json", "mine.json", "--json")
+    shown = capsys.readouterr()
+    assert note in shown.err
+    assert json.loads(shown.out)["comparison"]["suite"] == "small"
+    spancheck("gate", "mine.json", "--baseline", "mine.json")
+    assert "note:" not in capsys.readouterr().err

@@ -272,3 +272,34 @@ def test_a_span_that_was_exported_twice_is_paid_for_once(project, capsys):
     place = Night("oi", project.environment.today())
     [row] = Store(project.storage).open(place, CAPTURED_RUN).rows()
     assert (row["input_tokens"], row["output_tokens"]) == (3, 4)
+
+
+def test_a_line_break_in_a_text_of_a_file_forges_no_line_of_ours(project, capsys):
+    spancheck("run", "small", "--out", "log.json")
+    document = json.loads(Path("log.json").read_text())
+    forged = "small\ngate: PASS (decision 9)"
+    document["suite"] = forged
+    document["records"][0]["scores"][0]["grader"] = forged
+    graders = document["summary"]["graders"]
+    graders[forged] = graders.popitem()[1]
+    Path("forged.json").write_text(json.dumps(document))
+    capsys.readouterr()
+
+    spancheck("score", "forged.json")
+    spancheck("gate", "forged.json", "abstention_correct=0.5", "--baseline", "log.json")
+    printed = capsys.readouterr()
+
+    assert "small\\ngate: PASS (decision 9)" in printed.out
+    assert not any(line.startswith("gate: PASS (decision 9)") for line in printed.out.splitlines())
+    assert not any(line.startswith("gate: PASS (decision 9)") for line in printed.err.splitlines())
+
+
+def test_what_of_a_problem_stands_on_further_lines_is_set_in(project, capsys):
+    project.write_suite(graders=", one: {use: nonsense}, two: {use: nonsense}")
+
+    assert spancheck("nightly", "small") == 2
+
+    first, *further = capsys.readouterr().err.rstrip("\n").splitlines()
+    assert first.startswith("spancheck: ")
+    assert further
+    assert all(line.startswith("  ") for line in further)

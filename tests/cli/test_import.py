@@ -14,8 +14,9 @@ from spancheck_pipeline.cli.main import _run
 from spancheck_pipeline.clients.target import load_target
 from spancheck_pipeline.evidence.run import CapturedRow
 from spancheck_pipeline.storage.datasets import load_cases, load_suite
+from spancheck_pipeline.storage.rows import captured_from_row
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import CAPTURED_RUN, captured_from_row
+from spancheck_pipeline.storage.tables import CAPTURED_RUN
 
 
 @pytest.fixture

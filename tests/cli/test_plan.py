@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -77,3 +78,15 @@ def test_a_plan_after_a_night_says_which_run_it_is_from(project, capsys):
     spancheck("plan", "small")
 
     assert f"as in the captured run {run_id}" in capsys.readouterr().out
+
+
+def test_a_budget_that_no_price_answers_ends_with_2_and_never_as_if_it_were_kept(project, capsys):
+    project.write_suite(more="budget: {max_run_cost_usd: 5}\n")
+    text = (project.suite_folder / "suite.yaml").read_text()
+    (project.suite_folder / "suite.yaml").write_text(re.sub(r"(?m)^prices: .*\n", "", text))
+
+    assert spancheck("plan", "small") == 2
+    assert "budget: 5 USD a run; whether it is within it could not be told" in capsys.readouterr().out
+    project.write_suite(more="budget: {max_run_cost_usd: 5}\n")
+    assert spancheck("plan", "small") == 0
+    assert "budget: 5 USD a run; within it" in capsys.readouterr().out

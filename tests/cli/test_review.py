@@ -1,6 +1,7 @@
 """``spancheck review``, ``gold`` and ``audit history`` as a user calls them."""
 
 import csv
+import datetime as dt
 import io
 import json
 
@@ -43,6 +44,19 @@ def test_findings_go_out_and_signed_dispositions_come_back_and_are_listed(record
     assert {(item["author"], item["disposition"]) for item in found} == {("R. Viewer", "passes")}
     assert spancheck("review", "run:r1") == 0
     assert "Agreed with" in capsys.readouterr().out
+
+
+def test_a_waiver_for_more_than_two_years_is_taken_and_remarked_on(recorded, capsys):
+    spancheck("review", "run:r1", "--to", "r.csv", "--grader", "citation_accuracy")
+    next_year = dt.datetime.now(dt.UTC).year + 1
+    n = fill(recorded.folder / "r.csv", disposition="waived", why="Known.", expires=f"{next_year}-01-05")
+    assert spancheck("review", "run:r1", "--from", "r.csv") == 0
+    assert "two years" not in capsys.readouterr().err
+
+    spancheck("review", "run:r1", "--to", "r.csv", "--grader", "citation_accuracy")
+    fill(recorded.folder / "r.csv", disposition="waived", why="Known.", expires=f"{next_year + 99}-01-05")
+    assert spancheck("review", "run:r1", "--from", "r.csv") == 0
+    assert f"note: {n} of them are waivers for more than two years" in capsys.readouterr().err
 
 
 def test_another_reviewers_word_is_said_loudly_and_stays_in_the_history(recorded, capsys):

@@ -12,7 +12,7 @@ import pytest
 from spancheck_pipeline.clients.call_errors import CallError, failure_of
 from spancheck_pipeline.clients.http_target import checked_url, fill, retry_after_s
 from spancheck_pipeline.clients.target import load_target
-from spancheck_pipeline.decision.suite import Target
+from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.errors import TargetError
 from spancheck_pipeline.evidence.case import Case
 

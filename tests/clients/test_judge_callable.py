@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from spancheck_pipeline.clients.call_errors import CallError, failure_of
 from spancheck_pipeline.clients.judge_callable import CallableJudge, reply_of
-from spancheck_pipeline.clients.judge_client import Ask, Reply, load_judge_client
+from spancheck_pipeline.clients.judge_client import Ask, Reply
+from spancheck_pipeline.clients.judge_kinds import load_judge_client
 from spancheck_pipeline.clients.judge_stub import StubJudge
 from spancheck_pipeline.decision.judges import JudgeSettings
 from spancheck_pipeline.errors import TargetError

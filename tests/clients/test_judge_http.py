@@ -21,7 +21,8 @@ from pydantic import ValidationError
 
 from spancheck_pipeline.clients import call_errors, judge_anthropic, judge_openai
 from spancheck_pipeline.clients.call_errors import CallError, failure_of
-from spancheck_pipeline.clients.judge_client import Ask, Reply, load_judge_client
+from spancheck_pipeline.clients.judge_client import Ask, Reply
+from spancheck_pipeline.clients.judge_kinds import load_judge_client
 from spancheck_pipeline.decision.judges import JudgeSettings
 from spancheck_pipeline.errors import TargetError
 from spancheck_pipeline.evidence.run import Usage

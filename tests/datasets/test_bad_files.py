@@ -70,7 +70,7 @@ def test_the_good_suite_runs(tmp_path: Path, spancheck: Callable[..., Shown]) ->
         ("cases.jsonl", b'{"id": "a", "input": "caf\xe9"}', "cases.jsonl:1: this line is not UTF-8"),
         ("cases.jsonl", b'{"id": "a", "input": "x", "expcted": 1}', "unknown column 'expcted'; did you mean"),
         ("suite.yaml", b"", "suite.yaml: the key 'contract' is missing"),
-        ("suite.yaml", b"a: [\n", "suite.yaml:2:1: not YAML"),
+        ("suite.yaml", b"a: [\n", "suite.yaml:1:4: not YAML"),
         (
             "suite.yaml",
             SUITE.replace("1", "7").encode(),

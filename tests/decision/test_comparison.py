@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spancheck_pipeline import stats
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, ComparisonDocument, compare
 from spancheck_pipeline.decision.facts import RowFacts, ScoreFacts
 from spancheck_pipeline.errors import NotComparableError
@@ -188,3 +191,31 @@ def test_turning_the_runs_round_turns_the_comparison_round(pairs, has_clusters):
         assert a.difference.low == pytest.approx(-b.difference.high)
         assert a.difference.low - 1e-12 <= a.difference.value <= a.difference.high + 1e-12
     assert a.p_value + b.p_value >= 1 - 1e-12  # both ways hold the outcome that was seen
+
+
+def test_the_hallucination_rates_of_both_runs_are_compared_over_the_cases_that_both_measured():
+    def flags(unsupported, **outcomes):
+        facts = scores(outcomes)
+        return [replace(fact, n_unsupported=int(fact.case_id in unsupported)) for fact in facts]
+
+    names = {**dict.fromkeys("abcdefgh", "pass"), "i": "fail"}
+    old = run(names, scores=flags({"a", "i"}, **names))
+    new = run(names, scores=flags({"b", "c", "d", "i"}, **{**names, "h": "unmeasured"}))
+
+    change = compared(new, old, grounded="cites").hallucination
+
+    # a…g and i are measured in both: 2 of 8 hallucinated, 4 of 8 do now (b, c, d new, a no more, i as before).
+    assert (change.n, change.value) == (8, pytest.approx(2 / 8))
+    interval = stats.paired_difference(3, 3, 1, 1)  # neither, newly, no more, both
+    assert (change.low, change.high) == (-interval.high, -interval.low)
+    assert -0.2 < change.low < 0.25 < change.high < 0.7
+    assert compared(new, old).hallucination.value is None  # no grader that measures it was named
+
+
+def test_the_hallucination_difference_of_clustered_cases_names_its_clusters():
+    names = dict.fromkeys("abcd", "pass")
+    clusters = {"a": "x", "b": "x", "c": "y", "d": "y"}
+
+    change = compared(run(names, clusters=clusters), run(names, clusters=clusters), grounded="cites").hallucination
+
+    assert (change.value, change.n, change.n_clusters) == (0.0, 4, 2)

@@ -62,3 +62,26 @@ def test_a_scorecard_tells_a_flaky_criterion_in_a_case_that_always_fails():
     figures = card.graders["c"]
     assert (figures.counts.n_fail, figures.counts.n_flaky) == (1, 0)
     assert [(c.case_id, c.criterion_id) for c in figures.criteria.flaky] == [("a", "l")]
+
+
+def test_criteria_of_a_case_whose_every_call_failed_are_counted_as_unmeasured():
+    # Two cases with two criteria each; the calls of the second failed, so that no score of it names them.
+    for epochs in (1, 3):
+        scores = [
+            ScoreFacts(grader="criteria", case_id="a", epoch=e, outcome=P, value=1.0, criteria=(("k", P), ("l", P)))
+            for e in range(epochs)
+        ] + [
+            ScoreFacts(grader="criteria", case_id="b", epoch=e, outcome=U, reason_code="call_failed")
+            for e in range(epochs)
+        ]
+        card = build_scorecard(
+            suite="s",
+            run_id="r",
+            rows=[],
+            scores=scores,
+            graders=[GraderFacts(name="criteria", measurement="criteria"), GraderFacts(name="other", measurement="x")],
+            criteria=[(case, criterion) for case in "ab" for criterion in "kl"] * epochs,
+        )
+        counts = card.graders["criteria"].criteria.counts
+        assert (counts.n_cases, counts.n_pass, counts.n_unmeasured) == (4, 2, 2)
+        assert card.graders["other"].criteria is None

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from spancheck_pipeline.decision.demands import demands
 from spancheck_pipeline.decision.gate import rule_names
-from spancheck_pipeline.decision.suite import GateSettings
+from spancheck_pipeline.decision.gate_settings import GateSettings
 
 GRADERS = ["completion", "no_pii", "latency"]
 SHARES = st.floats(0, 1)

@@ -19,8 +19,8 @@ from spancheck_pipeline.decision.gate import (
     required_measured,
     rule_names,
 )
+from spancheck_pipeline.decision.gate_settings import Budget, GateSettings, Regression
 from spancheck_pipeline.decision.scorecard import GraderFacts, RowFacts, ScoreFacts, build_scorecard
-from spancheck_pipeline.decision.suite import Budget, GateSettings, Regression
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.grading.score import Outcome
 
@@ -252,6 +252,98 @@ def test_a_threshold_may_be_decided_by_the_lower_bound():
     assert answer(counts(90, 10), 0.95, confidence="lower").answer is Answer.FAIL
 
 
+def test_a_threshold_of_one_is_decided_by_the_count_for_no_interval_begins_there():
+    rule = answer(counts(400), 1.0, confidence="lower")
+    assert rule.answer is Answer.PASS
+    assert rule.reason.endswith("a threshold of 1 is decided by the count, since no interval begins at 1")
+    assert answer(counts(399, 1), 1.0, confidence="lower").answer is Answer.FAIL
+    assert decide(document(cites=counts(400)), GateSettings(confidence="lower")).answer is Answer.PASS  # completion
+
+
+def clustered(said, *, failed_calls=(), size=10):
+    """A scorecard of documents of ten cases: P, F or U a case, and the cases whose call failed."""
+    outcomes = {"P": Outcome.PASS, "F": Outcome.FAIL, "U": Outcome.UNMEASURED}
+    facts = [
+        {"case_id": f"{i:03d}", "cluster": f"d{i // size}", "outcome": outcomes[word]} for i, word in enumerate(said)
+    ]
+    scores = [
+        ScoreFacts(grader="cites", value=None if word == "U" else float(word == "P"), **fact)
+        for word, fact in zip(said, facts, strict=True)
+    ]
+    rows = [
+        RowFacts(case_id=fact["case_id"], cluster=fact["cluster"], answered=i not in failed_calls)
+        for i, fact in enumerate(facts)
+    ]
+    graders = [GraderFacts(name="cites", measurement="citation_accuracy")]
+    return build_scorecard(suite="leases", run_id="r1", rows=rows, scores=scores, graders=graders)
+
+
+def test_the_lower_bound_of_documents_says_whose_it_is_and_asks_for_documents():
+    # 200 of 200 in 20 documents: the interval begins at .8203, with four failures at .9087 (tests/stats/test_clustered)
+    settings = GateSettings(min_pass_rate={"cites": 0.9, "completion": 0.5}, confidence="lower")
+    rule = answer_of(decide(clustered("P" * 200), settings), "min_pass_rate_cites")
+    assert rule.answer is Answer.PASS
+    assert rule.reason.startswith("cites: 200 of 200 measured passed")
+    assert rule.reason.endswith(
+        ", with the lower bound 0.9087, which it would have with 4 further failures (its interval begins at 0.8203, "
+        "since too few documents hold a failure to tell how far their cases go together; no run is judged worse for "
+        "failing less), at least 0.9 is wanted"
+    )
+    stricter = settings.model_copy(update={"min_pass_rate": {"cites": 0.95}})
+    failed = answer_of(decide(clustered("P" * 200), stricter), "min_pass_rate_cites")
+    assert failed.answer is Answer.FAIL
+    assert failed.reason.endswith("below 0.95; measure more documents, or decide by the count")
+    assert "measure more cases" in answer(counts(97, 3), 0.95, confidence="lower").reason
+
+
+def test_the_unmeasured_of_a_document_count_as_failed_in_its_bound_and_so_do_failed_calls():
+    # Two of 20 documents are lost: 180 of 200 in 18 documents, ICC 1: n_eff 20, p = .9, t(19) = 2.093024:
+    # (.9 + 4.380750/40 - 2.093024·√(.09/20 + 4.380750/1600))/(1 + 4.380750/20) = (1.009519 - .178087)/1.219038
+    settings = GateSettings(min_pass_rate={"cites": 0.7, "completion": 0.7}, confidence="lower")
+    lost = decide(clustered("U" * 20 + "P" * 180, failed_calls=range(20)), settings)
+    for name in ("cites", "completion"):
+        rule = answer_of(lost, f"min_pass_rate_{name}")
+        assert rule.answer is Answer.FAIL
+        assert "lower bound 0.682" in rule.reason
+    at = GateSettings(min_pass_rate={"cites": 0.68, "completion": 0.68}, confidence="lower")
+    assert decide(clustered("U" * 20 + "P" * 180, failed_calls=range(20)), at).answer is Answer.PASS
+
+
+def test_messages_do_not_round_a_threshold_or_an_estimate_past_it():
+    assert "below 0.9500000001;" in answer(counts(19, 1), 0.9500000001).reason
+    # Wilson of 97 of 100 begins at .915481: to four digits it would stand on the other side.
+    assert "lower bound 0.91548, below 0.91549;" in answer(counts(97, 3), 0.91549, confidence="lower").reason
+
+
+TOO_FEW = counts(1, 1, unmeasured=4)
+"""Two of six applicable cases are measured, and three are needed."""
+
+
+@pytest.mark.parametrize(
+    ("codes", "helps"),
+    [
+        ({"call_failed": 3, "no_contexts": 1}, "3 of 4 unmeasured scores say call_failed: retry the failed calls"),
+        ({"no_contexts": 4}, "4 of 4 unmeasured scores say no_contexts: let the target return the passages"),
+        ({"grader_crashed": 4}, "4 of 4 unmeasured scores say grader_crashed: look at the grader"),
+        ({"judge_failed:A": 2, "judge_failed:B": 1, "no_contexts": 1}, "3 of 4 unmeasured scores say judge_failed"),
+        ({"of_my_own": 4}, "4 of 4 unmeasured scores say of_my_own: look at the unmeasured cases"),
+    ],
+)  # fmt: skip
+def test_what_helps_where_something_is_not_measured_follows_the_commonest_reason(codes, helps):
+    card = document(cites=counts(34, 2, unmeasured=4))
+    figures = card.graders["cites"].model_copy(update={"unmeasured_codes": codes})
+    card = card.model_copy(update={"graders": {"cites": figures}})
+    turned = answer_of(decide(card, GateSettings(min_pass_rate={"cites": 0.9})), "min_pass_rate_cites")
+    few = GateSettings(min_pass_rate={"cites": 0.5}, min_measured=100)
+    too_few = answer_of(
+        decide(card.model_copy(update={"graders": {"cites": figures.model_copy(update={"counts": TOO_FEW})}}), few),
+        "min_pass_rate_cites",
+    )
+    for rule in (turned, too_few):
+        assert rule.answer is Answer.NOT_MEASURED
+        assert f"quality is not what failed: {helps}" in rule.reason
+
+
 def test_caps_hold_flaky_and_unmeasured_cases_down():
     settings = GateSettings(min_pass_rate={"cites": 0.5}, max_flaky=0.05, max_unmeasured=0.05)
     decision = decide(document(cites=counts(84, 3, flaky=5, unmeasured=8)), settings)
@@ -263,7 +355,7 @@ def test_caps_hold_flaky_and_unmeasured_cases_down():
     assert tuple(r.rule for r in decision.rules) == rule_names(settings, ["cites"])
 
 
-def cost(n_priced, total, n_unpriced=0):
+def cost(n_priced, total, n_unpriced=0, without_usage=0):
     known = n_unpriced == 0
     return Headline(
         cost=Cost(
@@ -272,6 +364,7 @@ def cost(n_priced, total, n_unpriced=0):
             priced_total_usd=total,
             n_priced=n_priced,
             n_unpriced=n_unpriced,
+            n_without_usage=without_usage,
             unpriced_models=() if known else ("m-2",),
         )
     )
@@ -282,7 +375,9 @@ def cost(n_priced, total, n_unpriced=0):
     [
         (cost(100, 1.0), Answer.PASS, "0.01 USD an answer over 100"),
         (cost(100, 1.1), Answer.FAIL, "0.011 USD"),
-        (cost(50, 0.2, 50), Answer.NOT_MEASURED, "m-2"),
+        (cost(50, 0.2, 50), Answer.NOT_MEASURED, "50 lack only a price: state those of m-2"),
+        (cost(50, 0.2, 50, without_usage=50), Answer.NOT_MEASURED, "50 report no tokens: let the target return usage"),
+        (cost(3, 0.03), Answer.PASS, "within 0.01"),  # three of .01: as floats more than .03
         (cost(50, 2.0, 50), Answer.FAIL, "taken as free"),  # 2/100 even if the rest is free
         (Headline(), Answer.NOT_MEASURED, "no call was answered"),
     ],
@@ -316,6 +411,30 @@ def latency(p95, fast, slow, n_unknown=0):
 def test_the_latency_budget_is_decided_at_both_extremes_of_the_unknown(headline, expected):
     decision = decide(document(headline=headline), GateSettings(budget=Budget(p95_latency_ms=1000)))
     assert answer_of(decision, "budget_p95_latency_ms").answer is expected
+
+
+def test_a_cost_of_exactly_the_budget_is_within_it():
+    for price, n in ((0.1, 3), (0.1, 10), (0.0007, 3), (0.0011, 3), (0.0013, 7)):
+        rows = [RowFacts(case_id=str(i), answered=True, cost_usd=price) for i in range(n)]
+        card = build_scorecard(suite="leases", run_id="r1", rows=rows, scores=[], graders=[])
+        assert (card.headline.cost.mean_usd, card.headline.cost.total_usd) == (price, float(f"{price * n:.10g}"))
+        rule = answer_of(decide(card, GateSettings(budget=Budget(mean_cost_usd=price))), "budget_mean_cost_usd")
+        assert rule.answer is Answer.PASS
+        less = GateSettings(budget=Budget(mean_cost_usd=price - 1e-12))
+        assert answer_of(decide(card, less), "budget_mean_cost_usd").answer is Answer.FAIL
+
+
+def test_a_time_that_is_missing_is_asked_for_where_the_call_did_not_fail():
+    def said(rows):
+        card = build_scorecard(suite="leases", run_id="r1", rows=rows, scores=[], graders=[])
+        return answer_of(decide(card, GateSettings(budget=Budget(p95_latency_ms=5))), "budget_p95_latency_ms").reason
+
+    untimed = [RowFacts(case_id=str(i), answered=True) for i in range(3)]
+    assert said(untimed).endswith(
+        "3 answers came without a time: record the times with the answers, or capture the run"
+    )
+    failed = [RowFacts(case_id=str(i), answered=False, error_class="TimeoutError") for i in range(3)]
+    assert said(failed).endswith("3 calls failed: retry them (--retry-errors)")
 
 
 def test_the_names_of_the_rules_are_known_beforehand_and_fit_a_checks_name():

@@ -9,10 +9,10 @@ from gold import JUDGE, SERVED, SUBJECT, calibrated
 from spancheck_pipeline import stats
 from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
 from spancheck_pipeline.decision.gate import Answer, decide, rule_names
+from spancheck_pipeline.decision.gate_settings import GateSettings, Regression
 from spancheck_pipeline.decision.judged_rates import Calibrated, JudgedPacket, JudgeFacts, judge_figures
 from spancheck_pipeline.decision.scorecard import build_scorecard
 from spancheck_pipeline.decision.standing import CalibrationPolicy, Trust
-from spancheck_pipeline.decision.suite import GateSettings, Regression
 from spancheck_pipeline.decision.trust import model_name, subject_of
 from spancheck_pipeline.grading.judge import Judge
 from spancheck_pipeline.grading.score import Outcome

@@ -10,12 +10,14 @@ from spancheck_pipeline.decision.difference import DifferenceDocument
 from spancheck_pipeline.decision.promotion import (
     Promotion,
     PromotionKey,
+    PromotionSeal,
     first_before,
     last_good_before,
     release_before,
 )
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+SCHEMAS_OF = {"promotion": Promotion, "promotion_seal": PromotionSeal, "difference": DifferenceDocument}
 KEYS = [PromotionKey(1, "2026-03-02"), PromotionKey(2, "2026-03-05"), PromotionKey(3, "2026-03-01")]
 
 
@@ -45,7 +47,7 @@ def test_a_promotion_is_as_its_schema_says_and_the_formats_do_not_change_unnotic
         kind="release", number=1, suite="leases", date="2026-03-02", run_id="r", captured_run="c", cases="k", gate="g",
         decision_revision=1, answer="PASS", promoted_at=dt.datetime(2026, 3, 2, tzinfo=dt.UTC), promoted_by="anna",
     )  # fmt: skip
-    for name, model in {"promotion": Promotion, "difference": DifferenceDocument}.items():
+    for name, model in SCHEMAS_OF.items():
         published = json.loads((SCHEMAS / f"{name}.json").read_text())
         assert published == model.model_json_schema(mode="serialization"), name
     jsonschema.validate(promotion.model_dump(mode="json"), json.loads((SCHEMAS / "promotion.json").read_text()))

@@ -7,10 +7,11 @@ import pytest
 
 from spancheck_pipeline import stats
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, compare
-from spancheck_pipeline.decision.facts import ScoreFacts
+from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
+from spancheck_pipeline.decision.gate_settings import Regression
 from spancheck_pipeline.decision.regression import regression_rules, regression_tests
 from spancheck_pipeline.decision.rule import Answer
-from spancheck_pipeline.decision.suite import Regression
+from spancheck_pipeline.decision.scorecard import build_scorecard
 from spancheck_pipeline.grading.score import Outcome
 from spancheck_pipeline.stats.paired import mcnemar_worse
 
@@ -115,11 +116,129 @@ def test_a_margin_asks_for_a_drop_to_be_excluded_and_lets_a_small_one_pass():
     assert "one of 10 points was seen" in dropped.reason
 
 
-def test_a_grader_that_pairs_nothing_is_inconclusive():
-    sides = [run([1, 0], run_id=i, graders=["other"]) for i in "ab"]
-    found = rule(compare(*sides, suite="leases", graders=["cites"]))
-    assert found.answer is Answer.INCONCLUSIVE
-    assert "no case is measured both here and in" in found.reason
+def measured(new, old, *, clusters=None, graders=("cites",), kind="given", run_id="old"):
+    """Two runs whose cases are passed (P), failed (F), unmeasured (U) or not applicable (N)."""
+    words = {"P": Outcome.PASS, "F": Outcome.FAIL, "U": Outcome.UNMEASURED, "N": Outcome.NOT_APPLICABLE}
+
+    def side(said, name):
+        return ComparedRun(
+            run_id=name,
+            cases={
+                str(i): ComparedCase(question_digest=str(i), cluster=clusters and f"d{i % clusters}")
+                for i in range(len(said))
+            },
+            scores=[
+                ScoreFacts(grader=g, case_id=str(i), outcome=words[w], value=float(w == "P") if w in "PF" else None)
+                for g in graders
+                for i, w in enumerate(said)
+            ],
+        )
+
+    return compare(side(new, "new"), side(old, run_id), suite="leases", graders=graders, baseline_kind=kind)
+
+
+def test_a_grader_that_pairs_nothing_says_so_and_is_not_measured_where_this_run_could_not():
+    nothing_there = rule(measured("P" * 40, "U" * 40))
+    assert (nothing_there.answer, nothing_there.reason) == (
+        Answer.INCONCLUSIVE,
+        (
+            "cites: no case is measured both here and in the baseline, so that no regression was looked for; the "
+            "thresholds alone decide"
+        ),
+    )
+    assert rule(measured("N" * 40, "N" * 40)).answer is Answer.INCONCLUSIVE
+    neither = rule(measured("U" * 40, "U" * 40))
+    assert neither.answer is Answer.NOT_MEASURED
+    assert "40 cases of this run could not be measured, so that a regression cannot be looked for" in neither.reason
+
+
+def test_cases_that_are_no_longer_measured_are_taken_once_as_passing_and_once_as_failing():
+    for settings in ({}, {"margin": 0.05}):
+        half = rule(measured("U" * 100 + "P" * 100, "P" * 200), **settings)
+        assert half.answer is Answer.NOT_MEASURED
+        assert half.reason == (
+            "cites: 0 newly failing and 0 newly passing of 100 pairs with the baseline; 100 cases more that it "
+            "measured could not be measured now, and these decide; quality is not what failed: look at the unmeasured "
+            "cases"
+        )
+        assert rule(measured("U" * 200, "P" * 200), **settings).answer is Answer.NOT_MEASURED
+    # One of 200: newly failing it would be p = 1/2, so that it decides nothing.
+    one = rule(measured("U" + "P" * 199, "P" * 200))
+    assert one.answer is Answer.PASS
+    assert "1 case more that it measured could not be measured now, and with these taken as passing" in one.reason
+    # P(X ≥ 5), X ~ Bin(5, ½) = 1/32 already without the one that is lost.
+    assert rule(measured("U" + "F" * 5 + "P" * 194, "P" * 200)).answer is Answer.FAIL
+    # Four are p = 1/16; with the lost one as a fifth 1/32.
+    assert rule(measured("U" + "F" * 4 + "P" * 195, "P" * 200)).answer is Answer.NOT_MEASURED
+    # What failed in the baseline and is not measured now can be no regression.
+    assert rule(measured("U" * 20 + "P" * 180, "F" * 20 + "P" * 180)).answer is Answer.PASS
+
+
+def test_what_helps_the_unmeasured_is_said_by_their_reason_codes():
+    scores = [
+        ScoreFacts(grader="cites", case_id=str(i), outcome=Outcome.UNMEASURED, reason_code="no_contexts")
+        for i in range(200)
+    ]
+    rows = [RowFacts(case_id=str(i), answered=True) for i in range(200)]
+    graders = [GraderFacts(name="cites", measurement="cites")]
+    card = build_scorecard(suite="leases", run_id="new", rows=rows, scores=scores, graders=graders)
+    comparisons = [measured("U" * 200, "P" * 200)]
+    found = next(regression_rules(comparisons, Regression(), ["cites"], is_blocking=True, scorecard=card))
+    assert found.reason.endswith(
+        "quality is not what failed: 200 of 200 unmeasured scores say no_contexts: let the target return the passages "
+        "with their text"
+    )
+
+
+def test_with_too_few_documents_no_drop_can_be_shown_and_the_answer_says_how_many_would_do():
+    four = rule(measured("F" * 100, "P" * 100, clusters=4))
+    assert (four.answer, four.p_value) == (Answer.INCONCLUSIVE, 0.0625)  # 2⁻⁴
+    assert four.reason.endswith(
+        "; with 4 documents that passed no drop can be shown, however large; at least 5 documents would be needed"
+    )
+    assert (four.cases_needed, four.clusters_needed) == (None, 5)
+    assert rule(measured("F" * 100, "P" * 100, clusters=5)).answer is Answer.FAIL
+    # Flips that spread let 400 cases look like many independent ones; four documents stay four.
+    spread = ["F" if i % 25 == 0 else "P" for i in range(400)]
+    assert rule(measured(spread, "P" * 400, clusters=4)).answer is Answer.INCONCLUSIVE
+    # Two graders halve the level: 2⁻⁵ = .031 is more than .025.
+    pair = measured("F" * 100, "P" * 100, clusters=5, graders=("a", "b"))
+    assert (
+        "with 5 documents that passed no drop can be shown, however large; at least 6"
+        in rule(pair, graders=("a", "b")).reason
+    )
+    alone = rule(measured("FFFF", "PPPP"))
+    assert "with 4 cases that passed no drop can be shown, however large; at least 5 cases" in alone.reason
+
+
+def test_where_documents_are_what_is_short_documents_are_asked_for():
+    few = rule(measured("P" * 120, "P" * 120, clusters=12))
+    assert few.answer is Answer.INCONCLUSIVE
+    assert few.cases_needed is None
+    assert few.clusters_needed > 12
+    assert f"about {few.clusters_needed} documents would see 10 points" in few.reason
+    assert "independent cases" not in few.reason
+    asked = rule(measured("P" * 120, "P" * 120, clusters=12), margin=0.02)
+    assert asked.answer is Answer.NOT_MEASURED
+    assert asked.reason.endswith("quality is not what failed: measure more documents")
+
+
+def test_an_answer_that_rests_on_no_better_a_run_says_so():
+    same = rule(measured("P" * 300, "P" * 300, clusters=30))
+    assert same.answer is Answer.PASS
+    assert "(as with 2 more newly failing; no run is judged worse for failing less)" in same.reason
+    assert same.detectable_drop <= 0.1
+    better = rule(measured("P" * 60, "F" * 30 + "P" * 30), detect=0.2)
+    assert better.answer is Answer.PASS
+    assert "fewer newly passing; no run is judged worse" in better.reason
+
+
+def test_what_is_wanted_of_a_difference_is_a_difference():
+    one_of_forty = measured("F" + "P" * 39, "P" * 40)
+    assert (rule(one_of_forty).threshold, rule(one_of_forty).observed) == (None, -0.025)
+    asked = rule(one_of_forty, margin=0.0525)
+    assert (asked.threshold, asked.observed) == (-0.0525, -0.025)
+    assert "a drop of 5.25 points" in asked.reason
 
 
 # Simulated nights. A case passes with a chance of its own, drawn from Beta(8, 1); a night is one draw a case.

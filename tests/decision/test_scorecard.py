@@ -86,6 +86,54 @@ def test_a_case_without_a_score_is_unmeasured_and_not_left_out():
     assert (found.calls.n_pass, found.calls.n_unmeasured) == (2, 1)
 
 
+def test_reasons_of_the_unmeasured_stand_apart():
+    scores = [score("a", "pass"), ScoreFacts(grader="citation_accuracy", case_id="b", outcome=Outcome.UNMEASURED,
+                                             reason_code="no_contexts")]  # fmt: skip
+    figures = card([row("a"), row("b"), row("c")], scores).graders["citation_accuracy"]
+    assert figures.reason_codes == {"no_contexts": 1, "no_score": 1, "ok": 1}
+    assert figures.unmeasured_codes == {"no_contexts": 1, "no_score": 1}
+
+
+def test_an_empty_answer_is_no_completed_call_whether_or_not_a_grader_says_so():
+    rows = [row("a"), row("b", is_empty=True), failed("c"), row("d", is_empty=None)]
+    counts = card(rows, graders=()).calls
+    assert (counts.n_pass, counts.n_fail, counts.n_unmeasured) == (1, 2, 1)
+    said = [score(c, o, grader="completion") for c, o in zip("abcd", ("pass", "fail", "fail", "fail"), strict=True)]
+    graded = card(rows, said, graders=(GraderFacts(name="completion", measurement="completion"),))
+    assert graded.calls == graded.graders["completion"].counts
+    assert (graded.calls.n_pass, graded.calls.n_fail) == (1, 3)
+
+
+def test_the_bound_to_decide_by_takes_the_unmeasured_as_failed_and_leaves_out_what_is_not_applicable():
+    # 2 of 3 applicable passed at worst: Wilson's lower bound of 2 of 3 is .207660
+    scores = [score("a", "pass"), score("b", "pass"), score("c", "unmeasured"), score("d", "not_applicable")]
+    figures = card([row(c) for c in "abcd"], scores).graders["citation_accuracy"]
+    assert figures.lower_bound.value == pytest.approx(0.207660, abs=1e-6)
+    assert (figures.lower_bound.n_further_failures, figures.lower_bound.n_clusters) == (0, None)
+    assert figures.pass_rate.low > figures.lower_bound.value
+    nothing = card([row("a")], [score("a", "not_applicable")]).graders["citation_accuracy"]
+    assert nothing.lower_bound is None
+
+
+def test_an_answer_without_usage_is_told_from_one_whose_model_has_no_price():
+    tokens = {"input_tokens": 5, "output_tokens": 5, "cost_usd": None}
+    rows = [
+        row("a"),
+        row("b", cost_usd=None),
+        row("c", served_model="m-2", **tokens),
+        row("d", input_tokens=5, cost_usd=None),
+    ]
+    cost = card(rows, graders=()).headline.cost
+    assert (cost.n_unpriced, cost.n_without_usage) == (3, 2)
+    assert (cost.unpriced_models, cost.models_without_price) == (("m-1", "m-2"), ("m-2",))
+
+
+def test_money_and_times_are_the_decimals_that_are_written():
+    found = card([row(str(i), cost_usd=0.1, latency_ms=float(i)) for i in range(1, 101)], graders=()).headline
+    assert (found.cost.total_usd, found.cost.mean_usd) == (10.0, 0.1)
+    assert found.latency.answer.p95_ms == 95.05  # 95 + .05·1: in floats 95.05 and some
+
+
 def test_failed_calls_are_counted_by_class_and_foreign_class_names_hold_no_text():
     rows = [failed("a"), failed("b", "my text, a secret"), failed("c", "x" * 101), failed("d", "httpx.ReadTimeout")]
     found = card(rows, graders=())

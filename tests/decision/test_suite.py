@@ -8,7 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from spancheck_pipeline.decision.cron import NICKNAMES, check_cron
-from spancheck_pipeline.decision.suite import CasesFile, Suite, Target, apply_changes, check_name, check_owner
+from spancheck_pipeline.decision.names import check_name, check_owner
+from spancheck_pipeline.decision.suite import CasesFile, Suite, apply_changes
+from spancheck_pipeline.decision.suite_target import Target
 
 
 def suite(**keys: Any) -> Suite:

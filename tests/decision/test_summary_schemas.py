@@ -14,8 +14,8 @@ from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, Co
 from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
 from spancheck_pipeline.decision.figures import ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
+from spancheck_pipeline.decision.gate_settings import Budget, GateSettings, Regression
 from spancheck_pipeline.decision.scorecard import build_scorecard
-from spancheck_pipeline.decision.suite import Budget, GateSettings, Regression
 from spancheck_pipeline.grading.score import Outcome
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"

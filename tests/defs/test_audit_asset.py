@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 from scenario import Project
 
-from spancheck_pipeline.api.auditing_checks import verify_place
+from spancheck_pipeline.api.auditing_place import verify_place
 from spancheck_pipeline.definitions import build
 from spancheck_pipeline.defs.home import prepare_home
 from spancheck_pipeline.defs.run import run_nightly

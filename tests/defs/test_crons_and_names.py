@@ -5,9 +5,10 @@ import pytest
 from scenario import Project, spancheck
 
 from spancheck_pipeline.definitions import build_definitions
-from spancheck_pipeline.defs.assets import SuiteDefs, suite_assets
+from spancheck_pipeline.defs.assets import suite_assets
 from spancheck_pipeline.defs.jobs import suite_keys, why_not_dagsters
 from spancheck_pipeline.defs.partitions import daily
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
 from spancheck_pipeline.errors import ConfigError
 from spancheck_pipeline.storage.datasets import load_suite
 

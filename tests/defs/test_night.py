@@ -10,8 +10,8 @@ import pyarrow.dataset as pads
 import pytest
 from scenario import Project, cases_of
 
+from spancheck_pipeline.api.audit_logs import open_audit_log, read_head, read_records
 from spancheck_pipeline.api.deciding import read_decision
-from spancheck_pipeline.api.recording import open_audit_log, read_head, read_records
 from spancheck_pipeline.definitions import build
 from spancheck_pipeline.defs.home import prepare_home
 from spancheck_pipeline.defs.run import run_nightly

@@ -18,13 +18,13 @@ from spancheck_pipeline.api.environment import Environment
 from spancheck_pipeline.api.trending import missed_dates
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.definitions import build
-from spancheck_pipeline.defs.assets import SuiteDefs
 from spancheck_pipeline.defs.home import INSTANCE_SETTINGS, prepare_home
 from spancheck_pipeline.defs.jobs import suite_schedules
 from spancheck_pipeline.defs.partitions import daily
 from spancheck_pipeline.defs.resources import StoreResource
 from spancheck_pipeline.defs.run import run_nightly
 from spancheck_pipeline.defs.sensors import said_of
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
 from spancheck_pipeline.errors import StepFailedError
 from spancheck_pipeline.storage.datasets import load_suite
 from spancheck_pipeline.storage.store import Night, Store

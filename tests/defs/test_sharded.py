@@ -9,7 +9,7 @@ import pytest
 from scenario import Project, cases_of, spancheck
 
 from spancheck_pipeline import definitions
-from spancheck_pipeline.api.capturing import read_manifest
+from spancheck_pipeline.api.manifest import read_manifest
 from spancheck_pipeline.api.sharding import Shard, capture_shard, collect_shards, plan_shards
 from spancheck_pipeline.api.snapshot import snapshot_cases
 from spancheck_pipeline.api.targets import load_target

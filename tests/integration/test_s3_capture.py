@@ -14,8 +14,8 @@ from machines import HERE, SLOW_TARGET
 from scenario import Project, cases_of, spancheck
 
 from spancheck_pipeline import definitions
-from spancheck_pipeline.api.capturing import read_manifest
 from spancheck_pipeline.api.environment import read_environment
+from spancheck_pipeline.api.manifest import read_manifest
 from spancheck_pipeline.errors import StorageError
 from spancheck_pipeline.storage.store import Night, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, SCORES

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spancheck_pipeline.decision.gate import GateDecision
+from spancheck_pipeline.decision.gate_settings import GateSettings
 from spancheck_pipeline.decision.rule import Answer, RuleResult
-from spancheck_pipeline.decision.suite import GateSettings
 from spancheck_pipeline.report.junit import junit_of
 
 

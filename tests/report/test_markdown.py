@@ -12,8 +12,8 @@ from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, co
 from spancheck_pipeline.decision.difference import difference_of
 from spancheck_pipeline.decision.facts import ScoreFacts
 from spancheck_pipeline.decision.gate import GateDecision
+from spancheck_pipeline.decision.gate_settings import GateSettings
 from spancheck_pipeline.decision.rule import Answer, RuleResult
-from spancheck_pipeline.decision.suite import GateSettings
 from spancheck_pipeline.grading.score import Outcome
 from spancheck_pipeline.report.markdown import decision_markdown, difference_markdown
 

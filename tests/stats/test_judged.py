@@ -114,8 +114,8 @@ def test_reliability_puts_each_score_into_its_tenth():
 def test_the_best_threshold_is_the_one_with_the_largest_balanced_accuracy():
     scores, labels = [0.1, 0.3, 0.35, 0.6, 0.8], [False, False, True, False, True]
     # ≥ .325 passes two of two and one of three failures: (1 + 2/3)/2 = .8333; ≥ .7 one of two, none of three: .75
-    assert stats.best_threshold(scores, labels) == pytest.approx(0.325)
-    assert stats.best_threshold([0.1, 0.9], [True, True]) is None
+    assert stats.best_threshold(scores, labels, prefer=0.5) == pytest.approx(0.325)
+    assert stats.best_threshold([0.1, 0.9], [True, True], prefer=0.5) is None
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=40))
@@ -130,7 +130,7 @@ def test_no_threshold_is_better_than_the_best(items):
             sum(s < threshold and not y for s, y in items),
         ).balanced_accuracy
 
-    best = stats.best_threshold(scores, labels)
+    best = stats.best_threshold(scores, labels, prefer=0.5)
     if best is not None:
         assert balanced(best) >= max(map(balanced, [*scores, 0.5])) - 1e-12
 

@@ -161,8 +161,18 @@ def test_every_mistake_of_a_suite_is_reported_at_once_with_its_line_and_the_fix(
         ("", ["suite.yaml: the key 'contract' is missing; add it", "suite.yaml: the key 'name' is missing; add it"]),
         ("- a\n", ["suite.yaml:1: the file must be a mapping of keys to values"]),
         ("contract: 1\ncontract: 1\n", ["suite.yaml:2: the key 'contract' stands twice (first in line 1); keep one"]),
-        ("a: [1, 2\nb: 3\n", ["suite.yaml:2:2: not YAML: expected"]),
-        ("a: 1\n\tb: 2\n", ["suite.yaml:2:1: not YAML: found character"]),
+        ("a: [1, 2\nb: 3\n", ["suite.yaml:1:4: not YAML: a [ that opens here is not closed, or lacks a comma; close"]),
+        ("a: {b: [\n", ["suite.yaml:1:8: not YAML: a [ or { that opens here is not closed; close it"]),
+        ("a: {b: 1\n", ["suite.yaml:1:4: not YAML: a { that opens here is not closed"]),
+        ("a: 'x\nb: 1\n", ["suite.yaml:1:4: not YAML: a quote that opens here is not closed"]),
+        ("a: @x\n", ["suite.yaml:1:4: not YAML: a value cannot begin with @; put the value in quotes"]),
+        ("a: b: c\n", ["suite.yaml:1:5: not YAML: a colon stands here that cannot"]),
+        ("a: *x\n", ["suite.yaml:1:4: not YAML: a value that begins with * is an alias"]),
+        ("a: 1\n b: 2\n", ["suite.yaml:2:3: not YAML: a colon stands here that cannot, or the line before"]),
+        ("a: {b: 1}}\n", ["suite.yaml:1:10: not YAML: this line does not go on with what stands before it"]),
+        ('a: "\\q"\n', ["suite.yaml:1:6: not YAML: a backslash in double quotes"]),
+        ("a: |1x\n  y\n", ["suite.yaml:1:6: not YAML: expected chomping or indentation indicators; check"]),
+        ("a: 1\n\tb: 2\n", ["suite.yaml:2:1: not YAML: a tab stands here; set the line in with blanks"]),
         (
             "a: !!python/object/apply:os.system [x]\nb: !mine x\n",
             ["suite.yaml:2: a YAML tag stands here; leave the tag"],
@@ -170,7 +180,7 @@ def test_every_mistake_of_a_suite_is_reported_at_once_with_its_line_and_the_fix(
         ("a: .nan\nb: .inf\n", ["suite.yaml:1: a number must be finite", "suite.yaml:2: a number must be finite"]),
         ("a: {<<: {b: 1}}\n", ["suite.yaml:1: a key must be a plain text"]),
         ("a: x\x07\n", ["suite.yaml:1: a control character stands here; delete it"]),
-        ("a: 1\n---\nb: 2\n", ["suite.yaml:2:1: not YAML: but found another document"]),
+        ("a: 1\n---\nb: 2\n", ["suite.yaml:2:1: not YAML: a second document (---) stands here"]),
         ("a: &x [*x]\n", ["suite.yaml:1: too many or too deeply nested values, aliases counted in; make it smaller"]),
         ("a: " + "[" * 5000, ["suite.yaml"]),
     ],
@@ -255,3 +265,20 @@ def test_cases_are_read_from_the_suites_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").write_text('{"qid": "a", "input": "x"}')
     (case,) = load_cases(tmp_path, CasesFile(file="mine.jsonl", columns={"id": "qid"}))
     assert case.id == "a"
+
+
+def test_a_misspelt_grader_is_said_once_and_is_no_name_to_put_into_a_threshold(tmp_path: Path) -> None:
+    def said(graders: str, threshold: str) -> list[str]:
+        text = "contract: 1\nname: leases\ntarget: {callable: 'a:b', version: '1'}\n"
+        root = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        root.mkdir()
+        suite_at(root, f"{text}graders: {graders}\ngate: {{min_pass_rate: {threshold}}}\n")
+        return complaints(root)
+
+    # The threshold is right once the grader's name is; the misspelt name is offered to nobody.
+    for threshold in ("{no_pii: 1}", "{no_pi: 1}"):
+        [only] = said("{no_pi: {}}", threshold)
+        assert "did you mean 'no_pii'" in only
+    grader, threshold = said("{no_pi: {}, groundedness: {}}", "{latency: 1}")
+    assert "did you mean 'no_pii'" in grader
+    assert "there is no 'latency' here; valid here: completion, groundedness" in threshold

@@ -23,14 +23,8 @@ from spancheck_pipeline.errors import (
 )
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output, TargetFacts, normalize
-from spancheck_pipeline.storage.journal import (
-    TORN,
-    FileJournal,
-    JournalHeader,
-    MemoryJournal,
-    questions_digest,
-    read_header,
-)
+from spancheck_pipeline.storage.file_journal import TORN, FileJournal, read_header
+from spancheck_pipeline.storage.journal import JournalHeader, MemoryJournal, questions_digest
 
 
 def header(**changes):

@@ -8,8 +8,9 @@ from scenario import case
 
 from spancheck_pipeline.errors import LockedError, MissingDataError, StorageError
 from spancheck_pipeline.storage.publication import ObjectPublisher
+from spancheck_pipeline.storage.rows import case_to_row
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import CASES, case_to_row
+from spancheck_pipeline.storage.tables import CASES
 
 NIGHT = Night("leases", "2026-03-14")
 

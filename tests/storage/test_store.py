@@ -13,8 +13,9 @@ from scenario import case
 from spancheck_pipeline.errors import ContractError, CorruptFileError, MissingDataError, StorageError, UsageError
 from spancheck_pipeline.storage import draft as draft_module
 from spancheck_pipeline.storage.publication import LocalPublisher
+from spancheck_pipeline.storage.rows import case_to_row
 from spancheck_pipeline.storage.store import AdHoc, Night, Store
-from spancheck_pipeline.storage.tables import CASES, SCORES, case_to_row
+from spancheck_pipeline.storage.tables import CASES, SCORES
 
 NIGHT = Night("leases", "2026-03-14")
 
@@ -233,7 +234,8 @@ PUBLISH_MANY = """
 import sys
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.storage.store import Night, Store
-from spancheck_pipeline.storage.tables import CASES, case_to_row
+from spancheck_pipeline.storage.rows import case_to_row
+from spancheck_pipeline.storage.tables import CASES
 for i in range(15):
     row = case_to_row(Case("q", f"{sys.argv[2]}{i}"), 0)
     Store(sys.argv[1]).publish(Night("leases", "2026-03-14"), CASES, [row], identity={}, metadata={})

@@ -10,12 +10,7 @@ from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 from spancheck_pipeline.evidence.case import Case
 from spancheck_pipeline.evidence.run import CapturedRow, Output
 from spancheck_pipeline.grading.score import Finding, Outcome, Score
-from spancheck_pipeline.storage.tables import (
-    AUDIT_LOG,
-    CAPTURED_RUN,
-    CASES,
-    SCORES,
-    TABLES,
+from spancheck_pipeline.storage.rows import (
     audit_row,
     captured_from_row,
     captured_to_row,
@@ -25,6 +20,7 @@ from spancheck_pipeline.storage.tables import (
     score_from_row,
     score_to_cells,
 )
+from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, CASES, SCORES, TABLES
 
 PINS = Path(__file__).with_name("schema_pins.json")
 

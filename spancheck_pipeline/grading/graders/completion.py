@@ -13,6 +13,11 @@ from spancheck_pipeline.grading.score import Score
 from spancheck_pipeline.grading.shipped import ShippedGrader
 
 
+def is_empty(answer: str) -> bool:
+    """Return whether nothing in an answer is printed: it is blank, or holds control characters alone."""
+    return not any(character.isprintable() and not character.isspace() for character in answer)
+
+
 @dataclass(frozen=True)
 class Completion(ShippedGrader):
     """Pass when the call returned an answer with something printed in it; a failed call or an empty answer fails."""
@@ -28,6 +33,6 @@ class Completion(ShippedGrader):
         if not evidence.row.answered:
             reason = f"The call failed ({evidence.row.error_class})."
             return Score.judged(passed=False, value=0.0, reason=reason, reason_code="call_failed")
-        if not any(character.isprintable() and not character.isspace() for character in evidence.output.answer):
+        if is_empty(evidence.output.answer):
             return Score.judged(passed=False, value=0.0, reason="The answer is empty.", reason_code="empty_answer")
         return Score.judged(passed=True, value=1.0, reason="The system answered.")

@@ -9,19 +9,22 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from spancheck_pipeline.decision.adjudication import Adjudication
 from spancheck_pipeline.decision.audit import AuditHead
-from spancheck_pipeline.decision.difference import DifferenceDocument, difference_of
-from spancheck_pipeline.decision.figures import Cost, GraderFigures, JudgeFigures, Rate, ScorecardDocument
+from spancheck_pipeline.decision.difference import DifferenceDocument, differences_of, differences_of_gate
+from spancheck_pipeline.decision.figures import GraderFigures, JudgeFigures, Rate, ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision
+from spancheck_pipeline.decision.numerals import clusters_said
+from spancheck_pipeline.decision.paired_figures import Difference
 from spancheck_pipeline.decision.rule import Answer, RuleResult
 from spancheck_pipeline.decision.trend import TrendDocument
 from spancheck_pipeline.report.html import wording
 from spancheck_pipeline.report.html.beside import Beside, beside
+from spancheck_pipeline.report.html.coverage import coverage, unpriced
 from spancheck_pipeline.report.html.provenance import Sealing, check_command, decisions_about, provenance
 from spancheck_pipeline.report.plots import figure_svg, rate_svg
+from spancheck_pipeline.report.resting import rests_on
 
 _GRAVITY: Final = (Answer.FAIL, Answer.NOT_MEASURED, Answer.INCONCLUSIVE, Answer.PASS)
 
@@ -43,18 +46,15 @@ class ReportFacts:
     """The audit log's digest and the head of its chain; None where the page is made from no stored log."""
 
 
-def link(**filters: str) -> str:
-    """Return the part of the address that shows the table of cases with some filters."""
-    return urlencode({"view": "cases", **filters})
-
-
 def overview(facts: ReportFacts) -> Section:
     """Return everything that the template shows."""
     head = facts.head
     card, decision = head.summary, head.decision
     baselines = beside(head.comparisons)
-    settings = decision.settings.regression if decision else None
-    differences = [difference_of(item.comparison, settings) for item in baselines]
+    compared = [item for item in baselines if item.comparison.is_comparable]
+    tested = differences_of_gate(decision, head.comparisons) if decision else differences_of(head.comparisons)
+    by_run = {item.comparison.baseline.run_id: item for item in tested}
+    differences = [by_run[item.comparison.baseline.run_id] for item in baselines]
     number = decision.revision if decision else None
     is_latest = number is None or all((item.revision or 0) <= number for item in facts.decisions)
     return {
@@ -63,20 +63,23 @@ def overview(facts: ReportFacts) -> Section:
         "decision": decision,
         "sentence": wording.sentence(decision),
         "rules": _rules(decision.rules if decision else ()),
-        "headline": list(_headline(card, baselines)),
+        "headline": list(_headline(card, compared)),
+        "spent": list(_spent(compared)),
+        "rests_on": rests_on(head),
         "baselines": [_baseline(item) for item in baselines],
+        "is_clustered": any(figures.pass_rate.n_clusters is not None for figures in card.graders.values()),
         "graders": [_grader(name, card, differences, _thresholds(head)) for name in card.graders],
         "trend": list(_trend(facts.trend)) if facts.trend else [],
         "n_nights": len(facts.trend.nights) if facts.trend else 0,
         "categories": _categories(card),
-        "coverage": list(_coverage(card, head, baselines)),
+        "coverage": list(coverage(card, head, baselines)),
         "judges": [_judge(judge) for judge in card.judges.values()],
         "people": list(_people(card)),
         "specs": {name: json.dumps(spec, ensure_ascii=False, indent=2) for name, spec in head.graders.items()},
         "manifest": json.dumps(head.manifest.model_dump(mode="json"), ensure_ascii=False, indent=2)
         if head.manifest
         else None,
-        "unpriced": _unpriced(card.headline.cost),
+        "unpriced": unpriced(card.headline.cost),
         "decisions": decisions_about(head, facts.decisions),
         "provenance": provenance(head, facts.sealing),
         "sealing": facts.sealing,
@@ -86,18 +89,7 @@ def overview(facts: ReportFacts) -> Section:
 
 def _rules(rules: Sequence[RuleResult]) -> list[Section]:
     ordered = sorted(rules, key=lambda rule: _GRAVITY.index(rule.answer))
-    return [{"rule": rule, "answer": wording.ANSWERS[rule.answer], "tests": _tests(rule)} for rule in ordered]
-
-
-def _tests(rule: RuleResult) -> str:
-    facts = []
-    if rule.p_value is not None:
-        facts.append(f"p = {rule.p_value:.2g}")
-    if rule.detectable_drop is not None:
-        facts.append(f"would have seen a drop of {rule.detectable_drop * 100:.3g} points")
-    if rule.cases_needed is not None:
-        facts.append(f"about {wording.count(rule.cases_needed, 'independent case')} needed")
-    return "; ".join(facts)
+    return [{"rule": rule, "answer": wording.ANSWERS[rule.answer], "tests": rule.test_facts} for rule in ordered]
 
 
 def _thresholds(head: AuditHead) -> Mapping[str, float | None]:
@@ -120,7 +112,28 @@ def _headline(card: ScorecardDocument, baselines: Sequence[Beside]) -> Iterator[
         against = [_against(item, grader) for item in baselines] if grader else []
         yield _card(title, rate, "measured case", "No grader of this suite measures it.", [a for a in against if a])
     rate = hallucination.rate if hallucination else None
-    yield _card("Hallucination rate", rate, "asserting answer", "No grader of this suite measures it.", [])
+    against = [_points_against(item, item.comparison.hallucination) for item in baselines]
+    missing = "No grader of this suite measures it."
+    yield _card("Hallucination rate", rate, "asserting answer", missing, [a for a in against if a])
+
+
+def _spent(baselines: Sequence[Beside]) -> Iterator[str]:
+    """Yield what an answer costs more, and takes longer, than in each baseline."""
+    for item in baselines:
+        cost, latency = item.comparison.cost_usd, item.comparison.latency_ms
+        said = [
+            f"{wording.signed(change.value)} {unit}{_bounds(change)}"
+            for change, unit in ((cost, "USD"), (latency, "ms"))
+            if change.value is not None
+        ]
+        if said:
+            yield f"{' and '.join(said)} an answer against {item.label}"
+
+
+def _bounds(change: Difference) -> str:
+    if change.low is None or change.high is None:
+        return ""
+    return f" [{wording.signed(change.low)} … {wording.signed(change.high)}]"
 
 
 def _card(title: str, rate: Rate | None, noun: str, missing: str, against: Sequence[str]) -> Section:
@@ -135,9 +148,13 @@ def _card(title: str, rate: Rate | None, noun: str, missing: str, against: Seque
 
 def _against(baseline: Beside, grader: str) -> str | None:
     figures = baseline.comparison.graders.get(grader)
-    if figures is None or figures.difference.value is None:
+    return None if figures is None else _points_against(baseline, figures.difference)
+
+
+def _points_against(baseline: Beside, change: Difference) -> str | None:
+    if change.value is None:
         return None
-    return f"{wording.points(figures.difference.value)} points against {baseline.label}"
+    return f"{wording.points(change.value)} points against {baseline.label}"
 
 
 def _baseline(shown: Beside) -> Section:
@@ -178,6 +195,7 @@ def _grader(
         "figures": figures,
         "rate": wording.percent(figures.pass_rate.value),
         "interval": wording.interval(figures.pass_rate.low, figures.pass_rate.high),
+        "clusters": clusters_said(figures.pass_rate.n_clusters),
         "svg": rate_svg(figures.pass_rate, drawn, thresholds.get(name)),
         "threshold": thresholds.get(name),
         "paired": shown,
@@ -210,7 +228,8 @@ def _paired(difference: DifferenceDocument, grader: str) -> Section | None:
         "bounds": bounds,
         "failing": figures.n_newly_failing,
         "passing": figures.n_newly_passing,
-        "p": None if test is None else f"{test.p_adjusted:.2g}",
+        "clusters": None if change.n_clusters is None else clusters_said(change.n_clusters),
+        "p": None if test is None or test.p_adjusted is None else f"{test.p_adjusted:.2g}",
         "is_worse": test is not None and test.is_worse,
     }
 
@@ -224,6 +243,7 @@ def _categories(card: ScorecardDocument) -> list[Section]:
                     "category": category,
                     "rate": wording.percent(part.pass_rate.value),
                     "interval": wording.interval(part.pass_rate.low, part.pass_rate.high),
+                    "clusters": clusters_said(part.pass_rate.n_clusters),
                     "svg": rate_svg(part.pass_rate),
                     "counts": part.counts,
                 }
@@ -279,57 +299,3 @@ def _judge(judge: JudgeFigures) -> Section:
         "corrected_bounds": wording.interval(corrected.low, corrected.high) if corrected else None,
         "n_failed": sum(judge.failures.values()),
     }
-
-
-# -- what was not measured --------------------------------------------------------------------------------------
-
-
-def _coverage(card: ScorecardDocument, head: AuditHead, baselines: Sequence[Beside]) -> Iterator[Section]:
-    """Yield what is missing or rests on little, each a sentence with a link to the cases where there is one."""
-    if card.errors:
-        errors = ", ".join(f"{wording.visible(name)} × {n}" for name, n in card.errors.items())
-        n = wording.count(sum(card.errors.values()), "call")
-        yield {"text": f"{n} failed for good: {errors}.", "link": "view=cases&flag=error"}
-    for name, figures in card.graders.items():
-        yield from _unmeasured(name, figures)
-    cost, latency = card.headline.cost, card.headline.latency
-    if cost.n_unpriced:
-        models = ", ".join(map(wording.model, cost.unpriced_models))
-        yield _said(f"{wording.count(cost.n_unpriced, 'answer')} without a known cost; model: {models}.")
-    if latency.n_unknown:
-        yield _said(f"{wording.count(latency.n_unknown, 'row')} without a known time.")
-    yield from _uncompared(head, baselines)
-
-
-def _unmeasured(name: str, figures: GraderFigures) -> Iterator[Section]:
-    counts = figures.counts
-    if counts.n_unmeasured:
-        applicable = wording.count(counts.n_applicable, "applicable case")
-        text = f"{wording.visible(name)}: {counts.n_unmeasured} of {applicable} could not be measured."
-        yield {"text": text, "link": link(grader=name, outcome="u")}
-    elif not counts.n_measured:
-        text = f"{wording.visible(name)}: there was nothing to measure in any case."
-        yield {"text": text, "link": link(grader=name, outcome="n")}
-
-
-def _unpriced(cost: Cost) -> str | None:
-    """Return what the card of costs says of answers without a price; None where there are none."""
-    if not cost.n_unpriced:
-        return None
-    known = f"the others cost {wording.usd(cost.priced_total_usd)}" if cost.n_priced else "no cost is known"
-    return f"{wording.count(cost.n_unpriced, 'answer')} without a known price; {known}"
-
-
-def _uncompared(head: AuditHead, baselines: Sequence[Beside]) -> Iterator[Section]:
-    for baseline in baselines:
-        for reason in baseline.comparison.not_comparable:
-            yield _said(f"Not compared with {baseline.label}: {wording.visible(reason)}.")
-    if not baselines:
-        yield _said("There was no baseline to compare with: thresholds alone decided.")
-    for rule in head.decision.rules if head.decision else ():
-        if rule.answer is Answer.INCONCLUSIVE:
-            yield _said(f"{rule.rule} could not have seen the drop that the suite asks for.")
-
-
-def _said(text: str) -> Section:
-    return {"text": text, "link": None}

@@ -19,10 +19,12 @@ from spancheck_pipeline.decision.audit import AuditHead, AuditRecord
 from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 from spancheck_pipeline.report.html import wording
 from spancheck_pipeline.report.html.beside import Beside, beside
-from spancheck_pipeline.report.html.overview import ReportFacts, link, overview
+from spancheck_pipeline.report.html.coverage import link
+from spancheck_pipeline.report.html.overview import ReportFacts, overview
 from spancheck_pipeline.report.html.packing import LinePacker, Packer
 from spancheck_pipeline.report.html.records import Earlier, by_case, case_json, earlier_json, table_row
 from spancheck_pipeline.report.html.signed import Dispositions
+from spancheck_pipeline.report.visible import visible
 
 _SCRIPTS: Final = ("text", "packs", "table", "parquet", "downloads", "marks", "case", "changes", "main")
 """The parts of the script, in order; together they are one function."""
@@ -116,7 +118,7 @@ def _asset(name: str) -> str:
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters |= {
-        "visible": wording.visible,
+        "visible": visible,
         "usd": wording.usd,
         "ms": wording.milliseconds,
         "number": wording.number,

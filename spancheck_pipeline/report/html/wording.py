@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.decision.rule import Answer
 from spancheck_pipeline.decision.tally import NOT_REPORTED
+from spancheck_pipeline.report.visible import visible
 
 NONE: Final = "–"
 BASELINES: Final = {"release": "the release", "last_good": "the last good run", "given": "the baseline"}
@@ -17,17 +17,6 @@ ANSWERS: Final = {
     Answer.NOT_MEASURED: "not measured",
     Answer.INCONCLUSIVE: "inconclusive",
 }
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
-"""What has no shape of its own, or reorders what stands beside it."""
-
-
-def visible(text: object) -> str:
-    r"""Return an id or a name on one line, with characters that are not seen written as escapes.
-
-    >>> visible("a\u202eb")
-    'a\\u202eb'
-    """
-    return _UNSEEN.sub(lambda match: match.group().encode("unicode_escape").decode(), str(text))
 
 
 def percent(value: float | None) -> str:
@@ -54,6 +43,16 @@ def points(value: float | None) -> str:
         return NONE
     text = f"{abs(value) * 100:.1f}"
     return text if text == "0.0" else ("−" if value < 0 else "+") + text
+
+
+def signed(value: float) -> str:
+    """Return a difference of amounts with its sign and a few significant digits.
+
+    >>> signed(-0.000312), signed(12.0), signed(0.0)
+    ('−0.000312', '+12', '0')
+    """
+    text = number(abs(value), 3)
+    return text if value == 0 else ("−" if value < 0 else "+") + text
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -89,6 +88,13 @@ def model(name: str) -> str:
     return name.strip("()") if name == NOT_REPORTED else visible(name)
 
 
+def _inconclusive(decision: GateDecision) -> str:
+    """Return what inconclusive rules did: without a p-value nothing was tested (no baseline, or not applied)."""
+    found = [rule for rule in decision.rules if rule.answer is Answer.INCONCLUSIVE]
+    is_tested = all(rule.p_value is not None for rule in found)
+    return "could not have seen a regression" if is_tested else "decided nothing"
+
+
 def sentence(decision: GateDecision | None) -> str:
     """Return the decision in one sentence."""
     if decision is None:
@@ -101,7 +107,7 @@ def sentence(decision: GateDecision | None) -> str:
     said = {
         Answer.FAIL: "fails" if rules[Answer.FAIL] == 1 else "fail",
         Answer.NOT_MEASURED: "could not be measured",
-        Answer.INCONCLUSIVE: "could not have seen a regression",
+        Answer.INCONCLUSIVE: _inconclusive(decision),
     }
     grave = [
         f"{'its one rule' if n == 1 else f'{rules[answer]} of {n} rules'} {what}"

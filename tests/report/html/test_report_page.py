@@ -29,6 +29,7 @@ from spancheck_pipeline.decision.figures import (
     JudgeFigures,
     Rate,
 )
+from spancheck_pipeline.decision.paired_figures import Difference
 from spancheck_pipeline.decision.rule import Answer
 from spancheck_pipeline.decision.standing import Standing
 from spancheck_pipeline.report.html.beside import beside
@@ -36,6 +37,7 @@ from spancheck_pipeline.report.html.overview import ReportFacts
 from spancheck_pipeline.report.html.page import write_page
 from spancheck_pipeline.report.html.provenance import Sealing
 from spancheck_pipeline.report.html.records import LETTERS, table_row
+from spancheck_pipeline.report.summary import summary_markdown
 
 GOOD = "Either party may end the lease with 30 days written notice."
 ALTERED = "Either party may end the lease with 60 days written notice."
@@ -399,6 +401,49 @@ def test_rates_as_graded_and_as_adjudicated_stand_side_by_side():
     assert (
         "citation_accuracy 50.0 % [9.5 – 90.5 %] 100.0 % [34.0 – 100.0 %] 1 should pass, 2 of what has changed" in text
     )
+
+
+def test_a_decision_that_rests_on_waivers_says_so_beside_it_with_the_count_and_both_rates():
+    people = AdjudicatedFigures(
+        counts=Counts(n_cases=2, n_pass=2), pass_rate=Rate(value=1.0, low=0.34, high=1.0, n=2), n_waived=1
+    )
+    adjudicated = Adjudicated(graders={"citation_accuracy": people})
+    sentence = "It rests on what people signed about findings: citation_accuracy 100.0% with 1 waived, 50.0% as graded."
+
+    def first_screen(is_asked: bool) -> str:
+        head = head_of(two_cases(), gate={"min_pass_rate": {"citation_accuracy": 0.5}, "adjudicated": is_asked})
+        head = head.model_copy(update={"summary": head.summary.model_copy(update={"adjudicated": adjudicated})})
+        assert (sentence in summary_markdown(head)) == is_asked
+        return visible_text(page_of(two_cases(), head)).partition("Headline figures")[0]
+
+    assert sentence in first_screen(is_asked=True)
+    assert "rests on" not in first_screen(is_asked=False)  # signed, and not asked for by the suite's gate
+
+
+def test_every_headline_card_holds_its_difference_from_each_baseline():
+    change = Difference(value=0.125, low=-0.1, high=0.3, n=8)
+    found = compared("release", "r1").model_copy(
+        update={
+            "hallucination": change,
+            "cost_usd": Difference(value=-0.0002, low=-0.0003, high=-0.0001, n=8),
+            "latency_ms": Difference(value=12.0, n=8),
+        }
+    )
+
+    text = visible_text(page_of(two_cases(), comparisons=[found]))
+
+    assert "+12.5 points against the release" in text
+    assert "−0.0002 USD [−0.0003 … −0.0001] and +12 ms an answer against the release" in text
+
+
+def test_the_number_of_clusters_stands_beside_every_rate_and_few_are_marked():
+    clustered = [
+        record.model_copy(update={"case": record.case.model_copy(update={"cluster": record.case.id})})
+        for record in two_cases()
+    ]
+
+    assert "clusters: 2 (few)" in visible_text(page_of(clustered))
+    assert "clusters" not in visible_text(page_of(two_cases()))
 
 
 def test_a_judges_standing_is_on_the_first_screen_and_its_verdicts_are_with_the_case():

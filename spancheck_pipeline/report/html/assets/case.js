@@ -18,7 +18,7 @@ const showCase = async (parameters) => {
   parts.push(epochPart(item, epoch));
   for (const part of await beforeParts(item, epoch)) parts.push(part);
   parts.push(labelsOf(item));
-  caseNode.replaceChildren(...parts);
+  refill(caseNode, parts);
 };
 
 // The epoch that a case opens at: of a flaky one the first that failed, so that one sees what is wrong with it.
@@ -50,22 +50,23 @@ const caseHead = (item, at) => {
       make("div", { class: "way" }, backLink(), step(place - 1, "Previous"), step(place + 1, "Next"))),
     make("p", { class: "faint" }, "Category ", inline(item.category), item.cluster === null ? null : make("span", {}, ", cluster ", inline(item.cluster)),
       item.answerable === null ? null : item.answerable ? "; the corpus holds an answer" : "; the corpus holds no answer"),
-    flips.length > 0 ? make("p", {}, ...flips) : null);
+    flips.length > 0 ? make("p", {}, flips) : null);
 };
 
 const questionOf = (item) => make("div", { class: "question" },
-  ...item.history.map(([role, text]) => make("div", { class: "turn" }, make("span", { class: "role" }, inline(role)), textBlock(text))),
+  firstOf(item.history, ([role, text]) => make("div", { class: "turn" }, make("span", { class: "role" }, inline(role)), textBlock(text)), "earlier turn"),
   make("span", { class: "label" }, "Question"), textBlock(item.input));
 
 const labelsOf = (item) => {
   const parts = [];
   if (item.expected !== null) parts.push(make("h4", {}, "Expected"), textBlock(item.expected));
-  if (item.expectedSources.length > 0) parts.push(make("h4", {}, "Expected sources"), make("p", {}, ...item.expectedSources.flatMap((name) => [inline(name), " "])));
-  for (const [id, type, target, comment] of item.criteria)
-    parts.push(make("h4", {}, "Criterion ", inline(id), make("span", { class: "faint" }, type)), comment === null ? null : textBlock(comment), make("pre", { tabindex: 0 }, appendText(make("span"), target)));
-  if (item.known.length > 0) parts.push(make("h4", {}, "Known passages (never shown to the system)"), ...item.known.map((context) => passagePanel(context, item.texts, [], () => {})));
+  if (item.expectedSources.length > 0) parts.push(make("h4", {}, "Expected sources"), make("p", {}, item.expectedSources.map((name) => [inline(name), " "])));
+  parts.push(firstOf(item.criteria, ([id, type, target, comment]) => make("div", {},
+    make("h4", {}, "Criterion ", inline(id), make("span", { class: "faint" }, type)), comment === null ? null : textBlock(comment), make("pre", { tabindex: 0 }, appendText(make("span"), target))), "criterion", "criteria"));
+  if (item.known.length > 0) parts.push(make("h4", {}, "Known passages (never shown to the system)"), firstOf(item.known, (context) => passagePanel(context, item.texts, [], () => {}), "passage"));
   if (item.meta !== null) parts.push(make("h4", {}, "Further data of the case"), make("pre", { tabindex: 0 }, appendText(make("span"), item.meta)));
-  return parts.length === 0 ? make("div") : make("details", { class: "labels", open: item.expected !== null }, make("summary", {}, "What is known about a good answer"), ...parts.filter((part) => part !== null));
+  if (parts.every((part) => Array.isArray(part) && part.length === 0)) return make("div");
+  return make("details", { class: "labels", open: item.expected !== null }, make("summary", {}, "What is known about a good answer"), parts);
 };
 
 // -- one epoch ------------------------------------------------------------------------------------------------------
@@ -80,15 +81,15 @@ const epochPart = (item, epoch) => {
   const draw = (grader) => {
     const shown = findings.filter((finding) => grader === "" || String(finding.grader) === grader);
     answer.replaceChildren(answerPanel(epoch, shown, pick));
-    passages.replaceChildren(...passagePanels(epoch, item.texts, shown, pick));
+    refill(passages, passagePanels(epoch, item.texts, shown, pick));
   };
   const chosen = String(preferred(located, findings));
   const choice = make("select", { on: { change: () => draw(choice.value) } }, make("option", { value: "" }, "all graders"),
-    ...located.map((grader) => make("option", { value: grader, selected: String(grader) === chosen }, state.about.graders[grader])));
+    located.map((grader) => make("option", { value: grader, selected: String(grader) === chosen }, state.about.graders[grader])));
   draw(chosen);
   root.append(make("div", { class: "split" },
     make("div", {}, located.length > 0 ? make("p", { class: "marks" }, make("label", {}, "Marks of ", choice)) : null, answer, passages),
-    make("div", { class: "scores" }, make("h3", {}, "What the graders say"), ...scoresOf(item, epoch, findings, (number, to) => {
+    make("div", { class: "scores" }, make("h3", {}, "What the graders say"), scoresOf(item, epoch, findings, (number, to) => {
       const grader = String(findings.find((finding) => finding.number === number).grader);
       if (choice.value !== "" && choice.value !== grader) { choice.value = grader; draw(grader); }
       light(root, number, to);
@@ -132,7 +133,7 @@ const passagePanels = (epoch, texts, findings, pick) => {
     const at = passageOf(epoch, texts, finding);
     if (at >= 0) placed.get(at).push(finding);
   }
-  return epoch.contexts.map((context, at) => passagePanel(context, texts, placed.get(at), pick));
+  return firstOf(epoch.contexts.map((context, at) => [context, placed.get(at)]), ([context, findings]) => passagePanel(context, texts, findings, pick), "passage");
 };
 
 // A finding names its passage. Where several passages of an answer have that name, it is the one in which the words at
@@ -143,7 +144,7 @@ const passageOf = (epoch, texts, finding) => {
   if (named.length < 2) return named.length === 1 ? named[0] : -1;
   const quote = new Set(pieces((quoteOf(epoch, finding) || "").toLowerCase()));
   const likeness = named.map((at) => pieces(sliceOf(texts[epoch.contexts[at].text], finding).toLowerCase()).filter((piece) => quote.has(piece)).length);
-  return named[likeness.indexOf(Math.max(...likeness))];
+  return named[likeness.reduce((best, value, at) => (value > likeness[best] ? at : best), 0)];
 };
 
 const sliceOf = (text, finding) => {
@@ -170,13 +171,13 @@ const scoresOf = (item, epoch, findings, go) => {
   const silent = epoch.scores.filter((score) => score.outcome === "not_applicable");
   const spoken = epoch.scores.filter((score) => score.outcome !== "not_applicable").sort((a, b) => GRAVITY.indexOf(a.outcome) - GRAVITY.indexOf(b.outcome));
   const parts = spoken.map((score) => scorePart(item, epoch, score, findings.filter((finding) => finding.grader === score.grader), go));
-  if (silent.length > 0) parts.push(make("details", {}, make("summary", {}, `${many(silent.length, "grader")} had nothing to say`), ...silent.map((score) => scorePart(item, epoch, score, findings.filter((finding) => finding.grader === score.grader), go))));
+  if (silent.length > 0) parts.push(make("details", {}, make("summary", {}, `${many(silent.length, "grader")} had nothing to say`), silent.map((score) => scorePart(item, epoch, score, findings.filter((finding) => finding.grader === score.grader), go))));
   return parts;
 };
 
 const scorePart = (item, epoch, score, findings, go) => make("div", { class: "score" },
   make("h4", {}, state.about.graders[score.grader], chip(score.outcome, OUTCOME_WORDS[score.outcome]), score.value === null ? null : make("span", { class: "faint" }, score.value.toFixed(2))),
-  make("p", {}, said(score.reason)), ...signedOf(epoch, score.grader, ""), ...findings.map((finding) => findingPart(item, epoch, finding, go)));
+  make("p", {}, said(score.reason)), signedOf(epoch, score.grader, ""), firstOf(gravestFirst(findings), (finding) => findingPart(item, epoch, finding, go), "finding"));
 
 const findingPart = (item, epoch, finding, go) => {
   const quote = quoteOf(epoch, finding);
@@ -189,7 +190,7 @@ const findingPart = (item, epoch, finding, go) => {
     finding.reason === "" ? null : make("div", {}, said(finding.reason)),
     finding.source === null || finding.from !== null ? null : make("div", { class: "faint" }, "Source: ", inline(finding.source)),
     quote !== null && !differs && finding.outcome !== "pass" ? make("div", { class: "diff text" }, make("span", { class: "label" }, "Quoted"), inline(quote)) : null,
-    ...signedOf(epoch, finding.grader, finding.item),
+    signedOf(epoch, finding.grader, finding.item),
     differs ? drawDiff(sliceOf(item.texts[epoch.contexts[at].text], finding), quote, "The passage, changed as it was quoted") : null);
 };
 
@@ -210,13 +211,13 @@ const said = (reason) => {
 // What judges replied about this answer, one line a reply, with the prompt and the model that it came from.
 const verdictsOf = (epoch) => {
   if (epoch.verdicts.length === 0) return null;
-  const rows = epoch.verdicts.map((verdict) => make("div", { class: `finding ${verdict.error === null ? "" : "unmeasured"}` },
+  const rows = firstOf(epoch.verdicts, (verdict) => make("div", { class: `finding ${verdict.error === null ? "" : "unmeasured"}` },
     make("div", {}, make("strong", {}, inline(verdict.judge)), " ", verdict.error === null ? chip("n", verdict.label) : chip("unmeasured", verdict.error), " ", verdict.score === null ? "" : verdict.score.toFixed(2),
       verdict.repeat > 0 ? ` repeat ${verdict.repeat + 1}` : ""),
     verdict.reason === null ? null : make("div", {}, inline(verdict.reason)),
     make("div", { class: "faint" }, "prompt ", inline(verdict.prompt), ` (${verdict.promptDigest.slice(0, 12)}…)`, verdict.model === null ? null : make("span", {}, ", model ", inline(verdict.model)),
-      verdict.graders.length === 0 ? null : `, for ${verdict.graders.join(", ")}`, `, question ${verdict.packetDigest.slice(0, 12)}…`, verdict.latency === null ? null : `, ${milliseconds(verdict.latency)}`, verdict.cost === null ? null : `, ${usd(verdict.cost)}`)));
-  return make("div", { class: "verdicts" }, make("h3", {}, "What judges replied"), ...rows);
+      verdict.graders.length === 0 ? null : `, for ${verdict.graders.join(", ")}`, `, question ${verdict.packetDigest.slice(0, 12)}…`, verdict.latency === null ? null : `, ${milliseconds(verdict.latency)}`, verdict.cost === null ? null : `, ${usd(verdict.cost)}`)), "reply", "replies");
+  return make("div", { class: "verdicts" }, make("h3", {}, "What judges replied"), rows);
 };
 
 const callFacts = (epoch) => {
@@ -225,7 +226,7 @@ const callFacts = (epoch) => {
     ["tokens in", tokens[0]], ["tokens out", tokens[1]], ["cached", tokens[2]], ["reasoning", tokens[3]], ["model", epoch.model], ["finish", epoch.finish],
     ...(epoch.versions || []), ["asked at", epoch.at]].filter(([, value]) => value !== null && value !== undefined && value !== "–");
   return make("details", {}, make("summary", {}, "The call"), make("table", { class: "facts" }, make("tbody", {},
-    ...facts.map(([label, value]) => make("tr", {}, make("th", { scope: "row" }, inline(String(label))), make("td", {}, inline(String(value))))))));
+    facts.map(([label, value]) => make("tr", {}, make("th", { scope: "row" }, inline(String(label))), make("td", {}, inline(String(value))))))));
 };
 
 // -- epochs side by side --------------------------------------------------------------------------------------------
@@ -235,11 +236,11 @@ const epochsOf = (item, shown) => {
   const outcome = (epoch, grader) => epoch.scores.find((score) => score.grader === grader);
   return make("div", {}, make("h3", {}, `${item.epochs.length} epochs, side by side`),
     make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Outcomes of every epoch" }, make("table", { class: "matrix" },
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "grader"), ...item.epochs.map((epoch) => make("th", { scope: "col" }, link(epoch))))),
-      make("tbody", {}, ...state.about.graders.map((name, grader) => make("tr", {}, make("th", { scope: "row" }, name),
-        ...item.epochs.map((epoch) => { const score = outcome(epoch, grader); return make("td", {}, score === undefined ? "–" : chip(score.outcome, OUTCOME_WORDS[score.outcome])); })))))),
-    make("div", { class: "epochs", role: "group", "aria-label": "Answers of every epoch" }, ...item.epochs.map((epoch) => make("div", { class: "panel" },
-      make("h4", {}, link(epoch)), epoch.error === null ? make("div", { class: "inner", role: "region", tabindex: 0, "aria-label": `Answer of epoch ${epoch.epoch + 1}` }, textBlock(epoch.answer)) : make("p", {}, chip("fail", "error"), inline(epoch.error[0] || ""))))));
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "grader"), item.epochs.map((epoch) => make("th", { scope: "col" }, link(epoch))))),
+      make("tbody", {}, state.about.graders.map((name, grader) => make("tr", {}, make("th", { scope: "row" }, name),
+        item.epochs.map((epoch) => { const score = outcome(epoch, grader); return make("td", {}, score === undefined ? "–" : chip(score.outcome, OUTCOME_WORDS[score.outcome])); })))))),
+    make("div", { class: "epochs", role: "group", "aria-label": "Answers of every epoch" }, firstOf(item.epochs, (epoch) => make("div", { class: "panel" },
+      make("h4", {}, link(epoch)), epoch.error === null ? make("div", { class: "inner", role: "region", tabindex: 0, "aria-label": `Answer of epoch ${epoch.epoch + 1}` }, textBlock(epoch.answer)) : make("p", {}, chip("fail", "error"), inline(epoch.error[0] || ""))), "epoch")));
 };
 
 // -- a baseline's answer --------------------------------------------------------------------------------------------
@@ -260,12 +261,12 @@ const sidesOf = (item, epoch, earlier, baseline) => {
     const findings = numbered(one);
     const citing = preferredCiting(findings);
     return make("div", { class: "panel" }, make("h4", {}, title), answerPanel(one, citing, () => {}),
-      one.scores.length === 0 ? null : make("details", {}, make("summary", {}, "Reasons"), ...one.scores.filter((score) => score.outcome !== "not_applicable").map((score) => make("p", {}, state.about.graders[score.grader], " ", chip(score.outcome, OUTCOME_WORDS[score.outcome]), " ", said(score.reason)))),
-      one.contexts === undefined ? null : make("details", {}, make("summary", {}, many(one.contexts.length, "passage")), ...passagePanels(one, texts, citing, () => {})));
+      one.scores.length === 0 ? null : make("details", {}, make("summary", {}, "Reasons"), one.scores.filter((score) => score.outcome !== "not_applicable").map((score) => make("p", {}, state.about.graders[score.grader], " ", chip(score.outcome, OUTCOME_WORDS[score.outcome]), " ", said(score.reason)))),
+      one.contexts === undefined ? null : make("details", {}, make("summary", {}, many(one.contexts.length, "passage")), passagePanels(one, texts, citing, () => {})));
   };
   const flipped = flipsOf(item.id).filter((flip) => state.about.baselines[flip[2]] === baseline);
   return make("div", {},
-    make("p", {}, ...flipped.flatMap(([grader, how]) => [chip(how === "passing" ? "pass" : "fail", `${grader}: ${FLIPS[how]}`)])),
+    make("p", {}, flipped.map(([grader, how]) => [chip(how === "passing" ? "pass" : "fail", `${grader}: ${FLIPS[how]}`)])),
     make("div", { class: "sides" }, side(`Baseline, ${baseline.where}`, other, earlier.texts), side("This run", epoch, item.texts)),
     other.error === null && epoch.error === null ? drawDiff(other.answer, epoch.answer, "The baseline's answer, changed into this run's") : null,
     other.scores.length === 0 ? make("p", { class: "legend" }, "For the comparison the baseline was graded again with this run's graders and labels; only the outcomes were kept, so there are no reasons to show.") : null);

@@ -2,10 +2,23 @@
 
 const GRAVITY = ["fail", "unmeasured", "pass", "not_applicable"];
 
+// What failed before what passed; a list that is drawn whole keeps its order.
+const gravestFirst = (items, most = MOST) =>
+  items.length <= most ? items : [...items].sort((one, other) => GRAVITY.indexOf(one.outcome) - GRAVITY.indexOf(other.outcome));
+
+const MOST_MARKS = 1000; // marks of one text that are drawn
+
 // ranges: [{start, end, outcome, number}] in code points; a text where several lie is marked by the gravest.
 const markedText = (text, ranges, pick) => {
-  const inside = ranges.filter((range) => range.end > range.start);
-  return longText(text, (block, shown) => {
+  const placed = ranges.filter((range) => range.end > range.start);
+  const inside = gravestFirst(placed, MOST_MARKS).slice(0, MOST_MARKS);
+  const drawn = drawMarks(text, inside, pick);
+  if (placed.length <= MOST_MARKS) return drawn;
+  return make("div", {}, make("p", { class: "faint" }, `${MOST_MARKS.toLocaleString("en")} of ${many(placed.length, "mark")} are drawn, what failed first.`), drawn);
+};
+
+const drawMarks = (text, inside, pick) =>
+  longText(text, (block, shown) => {
     const units = unitsOf(shown, inside.flatMap((range) => [range.start, range.end]));
     const placed = inside.map((range) => ({ ...range, from: units.get(range.start), to: units.get(range.end) })).filter((range) => range.to > range.from);
     const edges = [...new Set([0, shown.length, ...placed.flatMap((range) => [range.from, range.to])])].sort((a, b) => a - b);
@@ -21,7 +34,6 @@ const markedText = (text, ranges, pick) => {
       block.append(appendText(markOf(open, ending, pick), piece));
     }
   });
-};
 
 const markOf = (open, ending, pick) => {
   const worst = GRAVITY.find((outcome) => open.some((range) => range.outcome === outcome));

@@ -1,6 +1,7 @@
 // The table of cases: filters, search, order, and only as many rows in the page as can be seen.
 
-const ROW = 36; // pixels, as in the style sheet
+const NARROW = matchMedia("(max-width: 46rem)"); // a phone, as in the style sheet
+const rowHeight = () => (NARROW.matches ? 68 : 36); // pixels, as in the style sheet
 const MARGIN = 12; // rows above and below those that are seen
 const LABEL = 60; // characters of an option that are shown
 const PRINTED = 500; // rows that are printed at most
@@ -32,14 +33,14 @@ const setUpTable = () => {
   const categories = [...new Set(state.rows.map((row) => row[CATEGORY]))].sort();
   const flags = [["", "all"], ["flaky", "flaky"], ["failing", "newly failing"], ["passing", "newly passing"], ["unmeasured", "no longer measured"], ["error", "failed calls"]];
   state.about.baselines.forEach((baseline, at) => flags.push([`failing-${at}`, `newly failing against ${baseline.label}`]));
-  const fill = (name, options) => document.getElementById(`filter-${name}`).replaceChildren(...options.map(([value, label]) => option(value, label)));
-  fill("grader", [["", "any"], ...state.about.graders.map((name) => [name, name])]);
-  fill("outcome", [["", "any"], ...Object.entries(LETTERS)]);
-  fill("category", [["", "any"], ...categories.map((name) => [name, name])]);
-  fill("flag", flags);
-  fill("why", [["", "any"], ...Object.keys(state.about.why).map((name) => [name, name.replaceAll("_", " ")])]);
+  const offer = (name, options) => refill(document.getElementById(`filter-${name}`), options.map(([value, label]) => option(value, label)));
+  offer("grader", [["", "any"], ...state.about.graders.map((name) => [name, name])]);
+  offer("outcome", [["", "any"], ...Object.entries(LETTERS)]);
+  offer("category", [["", "any"], ...categories.map((name) => [name, name])]);
+  offer("flag", flags);
+  offer("why", [["", "any"], ...Object.keys(state.about.why).map((name) => [name, name.replaceAll("_", " ")])]);
   tableNode.tHead.replaceChildren(make("tr", {}, ...COLUMNS.map((column) =>
-    make("th", { scope: "col", class: `col-${column.width}${column.number ? " num" : ""}`, "data-key": column.key },
+    make("th", { scope: "col", class: `col-${column.width}${column.number ? " num" : ""}${column.key === "category" ? " wide" : ""}`, "data-key": column.key },
       make("button", { type: "button", on: { click: () => order(column.key) } }, column.title)))));
   const form = document.getElementById("filters");
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -170,12 +171,12 @@ const searchTexts = async (mine) => {
 const drawRows = (most = 0) => {
   const n = view.found.length;
   const isPrinted = typeof most === "number" && most > 0 && most < 1e5 && most === PRINTED;
-  const first = isPrinted ? 0 : Math.max(0, Math.floor(rowsNode.scrollTop / ROW) - MARGIN);
-  const last = isPrinted ? Math.min(n, PRINTED) : Math.min(n, first + Math.ceil(rowsNode.clientHeight / ROW) + 2 * MARGIN);
+  const first = isPrinted ? 0 : Math.max(0, Math.floor(rowsNode.scrollTop / rowHeight()) - MARGIN);
+  const last = isPrinted ? Math.min(n, PRINTED) : Math.min(n, first + Math.ceil(rowsNode.clientHeight / rowHeight()) + 2 * MARGIN);
   const had = body.contains(document.activeElement);
   tableNode.setAttribute("aria-rowcount", n + 1);
   const shown = [];
-  for (let place = first; place < last; place += 1) shown.push(drawRow(state.rows[view.found[place]], place));
+  for (let place = first; place < last; place += 1) shown.push(drawRow(state.rows[view.found[place]], place, isPrinted ? (found) => found : fitting));
   if (isPrinted && n > last) shown.push(make("tr", {}, make("td", { colspan: COLUMNS.length }, `… and ${many(n - last, "case")} more`)));
   body.replaceChildren(...gap(first), ...shown, ...(isPrinted ? [] : gap(n - last)));
   if (had) focusActive();
@@ -184,14 +185,14 @@ const drawRows = (most = 0) => {
 const gap = (n) => {
   if (n <= 0) return [];
   const row = make("tr", { class: "gap", "aria-hidden": "true" }, make("td", { colspan: COLUMNS.length }));
-  row.style.height = `${n * ROW}px`;
+  row.style.height = `${n * rowHeight()}px`;
   return [row];
 };
 
-const drawRow = (row, place) => make("tr", { "aria-rowindex": place + 2, "data-place": place },
+const drawRow = (row, place, cut) => make("tr", { "aria-rowindex": place + 2, "data-place": place },
   make("th", { scope: "row" }, make("a", { href: address({ case: row[ID] }), tabindex: place === view.active ? 0 : -1, title: coded(row[ID]) }, inline(row[ID]))),
-  make("td", {}, inline(row[CATEGORY])),
-  make("td", {}, ...chips(row)),
+  make("td", { class: "wide" }, inline(row[CATEGORY])),
+  make("td", { class: "says" }, cut(chips(row))),
   make("td", { title: coded(row[QUESTION]) }, inline(row[QUESTION])),
   make("td", { class: "num" }, short(row[LATENCY])),
   make("td", { class: "num" }, short(row[COST])));
@@ -215,17 +216,29 @@ const chips = (row) => {
   return found;
 };
 
+// As many chips as have room, and how many more there are; what they say stands in a tooltip, and in the case.
+const ROOM = { narrow: 66, wide: 45 }; // characters
+const fitting = (found) => {
+  const room = NARROW.matches ? ROOM.narrow : ROOM.wide;
+  const length = (part) => (typeof part === "string" ? part : part.textContent).length + 3;
+  let used = 0;
+  const n = found.findIndex((part, at) => { used += length(part); return at > 0 && used > room; });
+  if (n < 0) return found;
+  const rest = found.slice(n).map((part) => (typeof part === "string" ? part : part.textContent));
+  return [...found.slice(0, n), make("span", { class: "faint", title: rest.join(", ") }, `+${rest.length}`)];
+};
+
 const onKey = (event) => {
-  const page = Math.max(1, Math.floor(rowsNode.clientHeight / ROW) - 2);
+  const page = Math.max(1, Math.floor(rowsNode.clientHeight / rowHeight()) - 2);
   const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
   if (!(event.key in steps) || !body.contains(event.target)) return;
   event.preventDefault();
   const from = Number(event.target.closest("tr").dataset.place);
   view.active = Math.min(Math.max(0, from + steps[event.key]), view.found.length - 1);
-  const top = view.active * ROW;
+  const top = view.active * rowHeight();
   const head = tableNode.tHead.offsetHeight;
   if (top < rowsNode.scrollTop) rowsNode.scrollTop = top;
-  else if (top + ROW + head > rowsNode.scrollTop + rowsNode.clientHeight) rowsNode.scrollTop = top + ROW + head - rowsNode.clientHeight;
+  else if (top + rowHeight() + head > rowsNode.scrollTop + rowsNode.clientHeight) rowsNode.scrollTop = top + rowHeight() + head - rowsNode.clientHeight;
   drawRows();
   focusActive();
 };

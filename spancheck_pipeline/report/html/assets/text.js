@@ -8,8 +8,39 @@ const make = (tag, properties = {}, ...children) => {
     if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return fill(node, children);
+};
+
+// Children one by one, lists of them too: a call takes some ten thousand arguments at most, and a record may hold more.
+const fill = (node, children) => {
+  for (const child of children) {
+    if (Array.isArray(child)) fill(node, child);
+    else if (child !== null && child !== undefined) node.append(child);
+  }
   return node;
+};
+const refill = (node, children) => { node.replaceChildren(); return fill(node, children); };
+
+const MOST = 200; // items of one list that are drawn at once
+
+// The first of a list, and a button that draws more of them.
+const firstOf = (items, draw, what, more) => {
+  if (items.length <= MOST) return items.map(draw);
+  const box = make("div", { class: "first" });
+  let drawn = 0;
+  const button = make("button", { type: "button", on: { click: () => next() } });
+  const said = make("p", { class: "faint", role: "status" });
+  const next = () => {
+    const upTo = Math.min(items.length, drawn === 0 ? MOST : drawn + 5 * MOST);
+    for (const item of items.slice(drawn, upTo)) button.before(draw(item));
+    drawn = upTo;
+    said.textContent = `${drawn.toLocaleString("en")} of ${many(items.length, what, more)} are shown.`;
+    button.textContent = `Show ${Math.min(5 * MOST, items.length - drawn).toLocaleString("en")} more`;
+    if (drawn === items.length) button.remove();
+  };
+  box.append(said, button);
+  next();
+  return [box];
 };
 
 const address = (parameters) =>
