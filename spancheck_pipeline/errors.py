@@ -125,8 +125,8 @@ class ForeignFileError(CorruptFileError):
     def __init__(self, path: str, *, table: str, here: str, there: str) -> None:
         self.here, self.there = here, there
         super().__init__(
-            f"{path}: this {table} lies at {here}, and is that of {there}, as it says itself: it was copied or moved "
-            "here. Nothing is made of it; put the file of this place back from a backup (spancheck audit verify says "
+            f"{path}: lies at {here}, and is the {table} of {there}, as it says itself: it was copied or moved here. "
+            "Nothing is made of it; put the file of this place back from a backup (spancheck audit verify says "
             "what else is not as it was written)"
         )
 

@@ -106,6 +106,8 @@ def verified(
         faults.append(
             f"the seal gives {when} as its time, and the log says that it was put together later: {created_at}"
         )
+    if seal is not None and not seal.is_whole and more is None:
+        faults.append("the seal is not what its checksum is of; it was changed or damaged")
     if public_key is not None and seal is None:
         faults.append("a public key was given, and there is no seal that it could have signed")
     elif seal is not None and (seal.signature or public_key is not None):

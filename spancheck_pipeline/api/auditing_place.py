@@ -53,12 +53,12 @@ def verify_place(
     found = _Found(log, known_from=_known(store, place, log, seal), faults=faults)
     if log is not None:
         _check_log(store, place, log, found, contents, head=head, is_current=as_decided is None)
-    elif gate := _gate(store, place, as_decided):
-        found.faults += named_faults(store, place, gate.document().get("inputs") or {}, contents)
+    else:
+        found.faults += named_faults(store, place, _decision_inputs(store, place, as_decided), contents)
     if as_decided is None:
-        found.faults += place_faults(store, place, contents, current=log)
+        found.faults += place_faults(store, place, contents, current=log, said=tuple(found.faults))
         if isinstance(place, Night):
-            found.faults += promotion_faults(store, place.suite, public_key=public_key)
+            found.faults += promotion_faults(store, place.suite)
     if as_decided is None and found.checked.ok and not found.faults:
         refuse_overtaken(store, place, found.rests_on)
     return verified(
@@ -131,14 +131,14 @@ def _decided(store: Store, place: Place, number: int) -> StoredFile:
     raise MissingDataError(f"{place}: neither decision {number} nor a record of it is kept")
 
 
-def _gate(store: Store, place: Place, as_decided: int | None) -> StoredFile | None:
-    """Return the decision whose log cannot be read, as far as it can be."""
+def _decision_inputs(store: Store, place: Place, as_decided: int | None) -> Mapping[str, Any]:
+    """Return the inputs of the decision whose log cannot be read; none where it cannot be read either."""
     try:
-        if as_decided is None:
-            return store.open(place, GATE)
-        return next((file for file in store.revisions(place, GATE) if file.revision == as_decided), None)
-    except (MissingDataError, CorruptFileError, ContractError):
-        return None
+        files = [store.open(place, GATE)] if as_decided is None else store.revisions(place, GATE)
+        gate = next((file for file in files if as_decided in {None, file.revision}), None)
+        return dict(gate.document()["inputs"]) if gate else {}
+    except (MissingDataError, CorruptFileError, ContractError, KeyError, TypeError, ValueError):
+        return {}
 
 
 def _known(store: Store, place: Place, log: StoredFile | None, seal: Path | None) -> _Known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spancheck_pipeline.api.auditing_sources import fault_of
-from spancheck_pipeline.decision.promotion import KINDS, Kind, Promotion, PromotionKey
+from spancheck_pipeline.decision.promotion import KINDS, Promotion
 from spancheck_pipeline.errors import StorageError
 from spancheck_pipeline.storage.promotions import (
     promotion_seals,
@@ -18,8 +18,11 @@ from spancheck_pipeline.storage.signing import wrong_signature
 from spancheck_pipeline.storage.store import Store
 
 
-def promotion_faults(store: Store, suite: str, *, public_key: bytes | None = None) -> Iterator[str]:
-    """Yield what is wrong with a suite's promotions: rewritten, gone, without a seal, of another suite or number."""
+def promotion_faults(store: Store, suite: str) -> Iterator[str]:
+    """Yield what is wrong with a suite's promotions: rewritten, gone, without a seal, of another suite or number.
+
+    A signature is checked with the key that it carries: people pin releases elsewhere than the nights are signed.
+    """
     for kind in KINDS:
         yield from stray_names(store, suite, kind)
         seals = promotion_seals(store, suite, kind)
@@ -32,22 +35,15 @@ def promotion_faults(store: Store, suite: str, *, public_key: bytes | None = Non
                     promotion = read_promotion(store, suite, kind, there[number])
                 except StorageError as error:
                     yield f"{name}: {fault_of(error)}"
-                else:
-                    yield from (f"{name}: {fault}" for fault in _own_faults(promotion, suite, kind, there[number]))
             else:
                 yield f"{name}: is gone; {'its seal lies there' if number in seals else 'later ones were recorded'}"
             if number in there and number not in seals:
                 yield f"{name}: has no seal: it was not written by this package, or its seal was removed"
             for path in seals.get(number, ()):
-                yield from (f"{name}: {fault}" for fault in _seal_faults(store, path, promotion, public_key))
+                yield from (f"{name}: {fault}" for fault in _seal_faults(store, path, promotion))
 
 
-def _own_faults(promotion: Promotion, suite: str, kind: Kind, key: PromotionKey) -> Iterator[str]:
-    if (promotion.suite, promotion.kind, promotion.number, promotion.date) != (suite, kind, *key):
-        yield "is another one, by what it says itself; it was changed, or put here"
-
-
-def _seal_faults(store: Store, path: str, promotion: Promotion | None, public_key: bytes | None) -> Iterator[str]:
+def _seal_faults(store: Store, path: str, promotion: Promotion | None) -> Iterator[str]:
     try:
         seal = read_promotion_seal(store, path)
     except StorageError as error:
@@ -57,8 +53,7 @@ def _seal_faults(store: Store, path: str, promotion: Promotion | None, public_ke
         yield f"{path}: the seal is not what its checksum is of; it was changed or damaged"
     if promotion is not None and seal.digest != promotion.digest:
         yield f"is not what was sealed at {seal.sealed_at.isoformat(timespec='seconds')}; it was rewritten"
-    wrong = wrong_signature(seal, public_key) if seal.signature or public_key is not None else None
-    if wrong is not None:
+    if seal.signature is not None and (wrong := wrong_signature(seal)):
         yield f"{path}: {wrong}"
 
 

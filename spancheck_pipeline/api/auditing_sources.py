@@ -145,7 +145,8 @@ def source_faults(
     if not is_in_order:
         return
     yield from _repeated_faults(log, whole)
-    if batches_of(inputs).keys() <= whole.keys():
+    batches = batches_of(inputs)
+    if batches and batches.keys() <= whole.keys():
         yield from _disposition_faults(store, place, log)
 
 

@@ -15,6 +15,7 @@ from spancheck_pipeline.decision.audit_chain import KEY_BYTES, Chain
 from spancheck_pipeline.decision.audit_seal import Seal
 from spancheck_pipeline.errors import StorageError
 from spancheck_pipeline.storage.seals import place_seals
+from spancheck_pipeline.storage.signing import wrong_signature
 from spancheck_pipeline.storage.store import FILE, Place, Store, StoredFile
 from spancheck_pipeline.storage.tables import (
     ADJUDICATIONS,
@@ -33,17 +34,24 @@ _TABLES: Final = (CASES, CAPTURED_RUN, JUDGE_VERDICTS, SCORECARD, COMPARISON, GA
 _REVISION = re.compile(r"revision=\d{5,}")
 
 
-def place_faults(store: Store, place: Place, contents: Contents, *, current: StoredFile | None) -> Iterator[str]:
-    """Yield what is wrong at a place beside its current record: a sentence each, in a fixed order."""
+def place_faults(
+    store: Store, place: Place, contents: Contents, *, current: StoredFile | None, said: Collection[str]
+) -> Iterator[str]:
+    """Yield what is wrong at a place beside its current record: a sentence each, in a fixed order.
+
+    ``said`` is what was found already: an earlier record that names the same file does not say it again.
+    """
     tables: list[tuple[Table, str | None]] = [
         *((table, None) for table in _TABLES),
         *((SCORES, grader) for grader in _graders(store, place)),
     ]
+    found: list[str] = []
     for table, grader in tables:
-        yield from _unknown_files(store, place, table, grader)
-        yield from _revision_faults(store, place, table, grader, contents)
-    yield from _unknown_batches(store, place)
-    yield from _earlier_faults(store, place, contents, current=current)
+        found += _unknown_files(store, place, table, grader)
+        found += _revision_faults(store, place, table, grader, contents)
+    found += _unknown_batches(store, place)
+    yield from found
+    yield from _earlier_faults(store, place, contents, current=current, said={*said, *found})
 
 
 def _graders(store: Store, place: Place) -> list[str]:
@@ -94,7 +102,7 @@ def _revision_faults(store: Store, place: Place, table: Table, grader: str | Non
     numbers = set(kept)
     for each in (*kept.values(), path):
         if each == path and not store.filesystem.exists(path):
-            if kept and store.is_local:
+            if kept:
                 yield f"{path}: is gone; of revision {max(kept)} and before there are copies in the history"
             continue
         try:
@@ -103,7 +111,8 @@ def _revision_faults(store: Store, place: Place, table: Table, grader: str | Non
             yield fault_of(error)
             continue
         if each == path and kept and file.revision < max(kept):
-            yield f"{path}: is revision {file.revision}, and revision {max(kept)} stood there before: it was put back"
+            why = "it was put back" if store.is_local else "it was put back, or the newer one never came to stand here"
+            yield f"{path}: is revision {file.revision}, and there was a revision {max(kept)}: {why}"
         numbers.add(file.revision)
         yield from contents.faults(file)
     missing = sorted(set(range(1, max(numbers, default=0))) - numbers)
@@ -134,7 +143,9 @@ def _spans(numbers: list[int]) -> str:
 # -- earlier records --------------------------------------------------------------------------------------------
 
 
-def _earlier_faults(store: Store, place: Place, contents: Contents, *, current: StoredFile | None) -> Iterator[str]:
+def _earlier_faults(
+    store: Store, place: Place, contents: Contents, *, current: StoredFile | None, said: Collection[str]
+) -> Iterator[str]:
     """Yield what is wrong with the records that were superseded: each against its seal, and the files it names."""
     seals, faults = place_seals(store, place)
     yield from faults
@@ -147,21 +158,22 @@ def _earlier_faults(store: Store, place: Place, contents: Contents, *, current: 
         logs[file.revision] = file
     there = {*logs, *([current.revision] if current else ())}
     gone = sorted({*seals} - there)
-    if current is None and gone and store.exists(place, AUDIT_LOG):
-        gone.pop()  # the current log, which cannot be read, is likely the one that was sealed last
+    if current is None and gone:
+        gone.pop()  # the current one, which is gone or cannot be read, as was said already
     for revision in gone:
         when = seals[revision][0].sealed_at.isoformat(timespec="seconds")
         yield f"{place}: log {revision} was sealed at {when}, and is gone"
     for revision, log in sorted(logs.items()):
         if current is not None and revision == current.revision:
             continue
-        yield from _earlier_log(store, place, log, seals.get(revision, ()), contents)
+        for fault in _earlier_log(store, place, log, seals.get(revision, ()), contents):
+            if fault not in said:
+                yield f"{place}, log {revision}: {fault}"
 
 
 def _earlier_log(
     store: Store, place: Place, log: StoredFile, seals: Collection[Seal], contents: Contents
 ) -> Iterator[str]:
-    name = f"{place}, log {log.revision}"
     try:
         header: dict[str, Any] = dict(log.document())
         key = bytes.fromhex(header["chain"]["key"])
@@ -169,18 +181,19 @@ def _earlier_log(
             raise ValueError  # noqa: TRY301 - one word for a header that is none
         start = Chain(key).start({**header, "chain": None})
     except (KeyError, TypeError, ValueError, AttributeError):
-        yield f"{name}: its header is none; it was changed or damaged"
+        yield "its header is none; it was changed or damaged"
         return
     if not seals:
-        yield f"{name}: has no seal; it was removed, or never written"
+        yield "has no seal; it was removed, or never written"
     for seal in seals:
+        if seal.signature is not None and (wrong := wrong_signature(seal)):
+            yield wrong
         if (seal.header, seal.n_records, seal.run_id) != (start.digest, log.n_rows, header.get("run_id")):
-            yield f"{name}: is not the log that was sealed; it was changed"
+            yield "is not the log that was sealed; it was changed"
         else:
             yield from contents.other_bytes(log, AUDIT_LOG.name, header, seal)
     sealed = next(iter(seals), None)
-    for fault in named_faults(store, place, header.get("inputs") or {}, contents, header=header, seal=sealed):
-        yield f"{name}: {fault}"
+    yield from named_faults(store, place, header.get("inputs") or {}, contents, header=header, seal=sealed)
 
 
 __all__ = ["place_faults"]

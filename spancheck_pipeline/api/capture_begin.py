@@ -10,6 +10,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Literal
 
+from spancheck_pipeline.api.erased import traces_of
 from spancheck_pipeline.api.manifest import read_manifest
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.decision.suite import Suite
@@ -79,7 +80,8 @@ def _refuse_lost(store: Store, place: Place, mode: Mode) -> None:
             f"{place} was pruned: what was decided about it stands, its answers are gone, and nothing is called again; "
             "capture everything anew on purpose (--recapture)"
         )
-    if store.exists(place, GATE) or store.revisions(place, CAPTURED_RUN):
+    is_erased = isinstance(place, Night) and traces_of(store, place) is not None
+    if store.exists(place, GATE) or store.revisions(place, CAPTURED_RUN) or is_erased:
         raise CaptureRefusedError(
             f"{store.path(place, CAPTURED_RUN)}: is missing, although {place} was captured and decided about; "
             "restore it, or capture everything again on purpose (--recapture)"

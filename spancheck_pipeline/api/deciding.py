@@ -190,7 +190,8 @@ def _keep_comparisons(store: Store, place: Place, run_id: str, comparisons: Sequ
 def _comparison_rows(comparisons: Sequence[ComparisonDocument]) -> Iterator[Row]:
     for comparison in comparisons:
         for figures in comparison.graders.values():
-            numbers = figures.model_dump(mode="json", exclude={"difference", "score_difference", "units", "n_unmeasured"})
+            elsewhere = {"difference", "score_difference", "units", "n_unmeasured"}
+            numbers = figures.model_dump(mode="json", exclude=elsewhere)
             yield {
                 "run_id": comparison.candidate.run_id,
                 "baseline_kind": comparison.baseline_kind,

@@ -22,6 +22,7 @@ from spancheck_pipeline.decision.suite import Suite
 from spancheck_pipeline.decision.suite_target import Target
 from spancheck_pipeline.errors import UsageError
 from spancheck_pipeline.evidence.case import Case, dataset_digest
+from spancheck_pipeline.evidence.complaints import dotted, worded
 from spancheck_pipeline.evidence.verdict import NO_VERDICTS
 from spancheck_pipeline.grading.grader import as_grader, spec_of
 from spancheck_pipeline.grading.graders import default_graders
@@ -158,4 +159,4 @@ def _suite(
         )
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise UsageError(f"{dotted(first['loc'])}: {worded(first)}") from None

@@ -173,8 +173,13 @@ def regraded(environment: Environment, what: str, *runs: Run) -> list[Run]:
     """
     from spancheck_pipeline.grading.graders import default_graders
 
-    graders = default_graders() if is_file_name(what) else open_suite(environment, runs[0].suite).graders
-    return [run.rescore(graders) for run in runs]
+    if is_file_name(what):
+        return [run.rescore(default_graders()) for run in runs]
+    first = runs[0]
+    loaded = open_suite(environment, first.suite)
+    if first.manifest is not None and first.manifest.config is not None:
+        loaded = loaded.with_config(first.manifest.config)
+    return [run.rescore(loaded.graders) for run in runs]
 
 
 def compared(environment: Environment, what: str, baseline: Run, run: Run, *, as_json: bool) -> ComparisonDocument:

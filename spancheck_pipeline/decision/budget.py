@@ -73,9 +73,11 @@ def _to_price(cost: Cost) -> str:
     models = ", ".join(cost.models_without_price or cost.unpriced_models)
     steps = []
     if cost.n_without_usage:
-        steps.append(f"{cost.n_without_usage} report no tokens: let the target return usage, or the cost itself")
+        report = "reports" if cost.n_without_usage == 1 else "report"
+        steps.append(f"{cost.n_without_usage} {report} no tokens: let the target return usage, or the cost itself")
     if n_priceless:
-        steps.append(f"{n_priceless} lack only a price: state those of {models} in the suite")
+        lack = "lacks" if n_priceless == 1 else "lack"
+        steps.append(f"{n_priceless} {lack} only a price: state those of {models} in the suite")
     return "; ".join(steps)
 
 

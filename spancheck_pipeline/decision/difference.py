@@ -1,6 +1,6 @@
 """Comparisons with their tests, and what the runs could have seen: what ``spancheck diff`` and the reports show.
 
-The pairs are in ``comparison.py`` and ``paired_figures.py``, the tests' rules in ``regression.py``. Nothing is decided
+The pairs are in ``comparison.py`` and ``paired_figures.py``, the tests in ``paired_tests.py``. Nothing is decided
 here; where a gate decided, the tests are those that it saw.
 """
 
@@ -15,7 +15,7 @@ from spancheck_pipeline.decision.comparability import Differing
 from spancheck_pipeline.decision.comparison import Baseline, ComparisonDocument
 from spancheck_pipeline.decision.gate import GateDecision
 from spancheck_pipeline.decision.gate_settings import Regression
-from spancheck_pipeline.decision.regression import RegressionTest, regression_tests
+from spancheck_pipeline.decision.paired_tests import RegressionTest, regression_tests
 from spancheck_pipeline.evidence.canonical import CONTRACT
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -84,11 +84,13 @@ def threshold_rules(scorecard: ScorecardDocument, settings: GateSettings) -> Ite
 def cap_rules(scorecard: ScorecardDocument, settings: GateSettings) -> Iterator[RuleResult]:
     """Yield what the caps on flaky and unmeasured shares say of each grader with a threshold."""
     for name in settings.min_pass_rate:
-        counts = _deciding(scorecard, name, settings).counts
+        found = _deciding(scorecard, name, settings)
+        counts = found.counts
         for cap, limit in _caps_of(settings).items():
             part, whole = _capped(cap, counts)
             is_within = part <= Fraction(str(limit)) * whole
             what = cap.removeprefix("max_")
+            helps = "look at these cases" if cap == "max_flaky" else remedy(found.unmeasured_codes)
             rule = RuleResult(
                 rule=f"{cap}_{name}",
                 kind="cap",
@@ -97,7 +99,7 @@ def cap_rules(scorecard: ScorecardDocument, settings: GateSettings) -> Iterator[
                 observed=part / whole if whole else None,
                 answer=Answer.PASS if is_within else Answer.FAIL if cap == "max_flaky" else Answer.NOT_MEASURED,
                 reason=f"{name}: {part} of {cases(whole)} {what}, at most {stated(limit)} may be"
-                + ("" if is_within else "; look at these cases"),
+                + ("" if is_within else f"; {helps}"),
                 counts=counts,
                 is_blocking=settings.blocking,
             )
@@ -191,7 +193,9 @@ def _lower_bound_answer(name: str, found: _Measured, threshold: float, by_count:
     if bound.value >= threshold:
         return Answer.PASS, f"{seen}, at least {stated(threshold)} is wanted"
     more = "cases" if bound.n_clusters is None else "documents"
-    return Answer.FAIL, f"{seen}, below {stated(threshold)}; measure more {more}, or decide by the count"
+    has_lost = bool(found.counts.n_unmeasured)
+    lost = f"the unmeasured count as failed in it ({remedy(found.unmeasured_codes)}); " * has_lost
+    return Answer.FAIL, f"{seen}, below {stated(threshold)}; {lost}measure more {more}, or decide by the count"
 
 
 def _bound_without_clusters(found: _Measured) -> LowerBound:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
-from spancheck_pipeline.stats.rates import CONFIDENCE, Interval, t_quantile, wilson
+from spancheck_pipeline.stats.rates import CONFIDENCE, Interval, score_interval, t_quantile
 
 POWER = 0.8
 _MOST_CASES = 1_000_000
@@ -82,24 +82,18 @@ def paired_difference(
         return None
     worth = 1.0 if n_independent is None else n_independent / n
     a, b, c, d = (worth * cell for cell in (n_both_pass, n_newly_passing, n_newly_failing, n_both_fail))
-    level = confidence if n_clusters is None else _level_of(t_quantile(confidence, n_clusters - 1))
-    if level >= 1:
+    normal = NormalDist().inv_cdf((1 + confidence) / 2)
+    quantile = normal if n_clusters is None else t_quantile(confidence, n_clusters - 1)
+    if math.isinf(quantile):
         return Interval(-1.0, 1.0)
-    first, second = wilson(a + b, n * worth, confidence=level), wilson(a + c, n * worth, confidence=level)
-    assert first is not None
-    assert second is not None
     p1, p2 = (n_both_pass + n_newly_passing) / n, (n_both_pass + n_newly_failing) / n
+    first, second = (score_interval(p, n * worth, quantile) for p in (p1, p2))
     phi = _correlation(a, b, c, d)
     below1, above1 = p1 - first.low, first.high - p1
     below2, above2 = p2 - second.low, second.high - p2
     low = p1 - p2 - math.sqrt(max(0.0, below1**2 - 2 * phi * below1 * above2 + above2**2))
     high = p1 - p2 + math.sqrt(max(0.0, above1**2 - 2 * phi * above1 * below2 + below2**2))
     return Interval(max(-1.0, low), min(1.0, high))
-
-
-def _level_of(quantile: float) -> float:
-    """Return the confidence whose normal quantile this is."""
-    return 2 * NormalDist().cdf(quantile) - 1
 
 
 def independent_pairs(losses: Sequence[Sequence[int]]) -> float:

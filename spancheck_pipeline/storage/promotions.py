@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from spancheck_pipeline.decision.names import check_name
 from spancheck_pipeline.decision.promotion import Kind, Promotion, PromotionKey, PromotionSeal
-from spancheck_pipeline.errors import StorageError
+from spancheck_pipeline.errors import CorruptFileError, StorageError
 from spancheck_pipeline.storage.contract_documents import read_document, write_document
 from spancheck_pipeline.storage.lock import waited_for
 from spancheck_pipeline.storage.store import Store
@@ -43,7 +43,11 @@ def read_promotion(store: Store, suite: str, kind: Kind, key: PromotionKey) -> P
         ContractError: for a file of another contract.
         CorruptFileError: for one that is not a promotion.
     """
-    return read_document(store, _path(store, suite, kind, key), Promotion, "promotion")
+    path = _path(store, suite, kind, key)
+    found = read_document(store, path, Promotion, "promotion")
+    if (found.suite, found.kind, found.number, found.date) != (suite, kind, *key):
+        raise CorruptFileError(f"{path}: is another promotion, by what it says itself; restore the one of this place")
+    return found
 
 
 def promotion_seals(store: Store, suite: str, kind: Kind) -> dict[int, list[str]]:
@@ -61,7 +65,7 @@ def stray_names(store: Store, suite: str, kind: Kind) -> list[str]:
         f"{folder}: {name[:80] if _PLAIN.fullmatch(name) else 'a file'} is none of ours; move it away"
         for folder, pattern in ((_folder(store, suite, kind), _NAME), (_seals(store, suite, kind), _SEAL_NAME))
         for name in store.names(folder)
-        if not pattern.fullmatch(name)
+        if not pattern.fullmatch(name) and not name.startswith(".")  # what a writer that was killed left
     ]
 
 

@@ -40,6 +40,8 @@ def place_seals(store: Store, place: Place) -> tuple[dict[int, tuple[Seal, ...]]
     found: dict[int, list[Seal]] = {}
     faults: list[str] = []
     for name in store.names(folder):
+        if name.startswith("."):  # what a writer that was killed left beside a seal
+            continue
         path = f"{folder}/{name}"
         match = _NAME.fullmatch(name)
         if match is None:

@@ -273,7 +273,8 @@ class Store(WorkingPlaces):
                 found = self.filesystem.ls(folder, detail=False)
         except (FileNotFoundError, NotADirectoryError):
             return ()
-        return tuple(sorted({str(path).rstrip("/").rpartition("/")[2] for path in found} - {""}))
+        paths = {str(path).rstrip("/") for path in found} - {folder.rstrip("/")}
+        return tuple(sorted(path.rpartition("/")[2] for path in paths))
 
     def _slot(self, place: AnyPlace, table: Table, grader: str | None) -> Slot:
         history = f"{self.root}/_history/{place.folder(table.name, grader)}"

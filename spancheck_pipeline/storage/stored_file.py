@@ -120,6 +120,8 @@ def open_file(filesystem: Any, path: str, table: Table) -> StoredFile:
         raise ContractError(path, found=metadata["contract"], known=CONTRACT)
     if metadata.get("table") != table.name:
         raise CorruptFileError(f"{path}: holds another table than {table.name}; move it away")
+    if not metadata.get("revision", "").isdecimal() or not metadata.get("content_digest"):
+        raise CorruptFileError(f"{path}: does not say which revision and content it is; it was changed: restore it")
     if not schema.equals(table.schema):
         raise CorruptFileError(
             f"{path}: its columns are not those of {table.name} in this version (package {__version__}); "

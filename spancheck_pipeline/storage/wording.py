@@ -29,4 +29,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if found := difflib.get_close_matches(name[:200], names, n=1, cutoff=0.6):
         return f"did you mean {found[0]!r}?"
     return f"valid here: {', '.join(names)}" if names else "leave it out"
-

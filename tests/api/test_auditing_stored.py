@@ -203,7 +203,7 @@ def test_a_log_that_names_another_place_is_not_read_by_anybody(store, name, valu
     rewrite(store, lambda rows, said: (rows, said | {name: value}))
 
     (fault,) = verify_place(store, PLACE).faults
-    assert f"this audit_log lies at {PLACE}, and is that of" in fault
+    assert f"lies at {PLACE}, and is the audit_log of" in fault
     assert "<b>" not in fault
     with pytest.raises(ForeignFileError):
         report_place(store, PLACE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import textwrap
 
 import pandas as pd
@@ -12,6 +13,7 @@ from scenario import Project
 
 import spancheck_pipeline as sc
 from spancheck_pipeline.api.audit_logs import open_audit_log, read_head
+from spancheck_pipeline.api.auditing_place import verify_place
 from spancheck_pipeline.api.calibrating import calibrate_subject
 from spancheck_pipeline.api.stored import run_place
 from spancheck_pipeline.clients.attribute import load_attribute
@@ -206,6 +208,12 @@ def test_a_decision_rests_on_the_calibration_that_it_saw(project):
     assert then.summary.judges["scripted"].standing.trust is Trust.TRUSTED
     assert then.calibration["scripted"]["figures"]["table"]["n_false_fail"] == 2
     assert len(project.calls()) == 9  # the system was asked once
+
+    assert verify_place(store, place).faults == ()
+    shutil.rmtree(project.storage / "_history" / "calibration")
+    (fault,) = verify_place(store, place).faults
+    assert "log 2: " in fault
+    assert "calibration/judge=scripted/domain=small" in fault
 
 
 def test_a_grader_on_an_untrusted_judge_does_not_gate_and_on_a_trusted_one_does(project):

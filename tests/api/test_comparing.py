@@ -80,3 +80,22 @@ def test_a_gate_counts_an_empty_answer_as_not_completed_whatever_graders_ran():
             ok, reasons = sc.gate(found, {})
             assert not ok
             assert reasons[0].startswith("completion: 1 of 3 measured passed, below 1")
+
+
+def test_the_librarys_decision_says_how_many_cases_are_not_those_of_its_baseline():
+    old = sc.evaluate(cases(20), lambda q: cited())
+    new = sc.evaluate([*cases(19), sc.Case("q20", "question 20", answerable=True)], lambda q: cited())
+
+    decision = sc.gate(new, {"no_pii": 0.5}, baseline=old)
+
+    assert decision.case_changes == (f"against the baseline ({old.run_id}): cases: 1 added, 1 removed",)
+    assert sc.gate(new, {"no_pii": 0.5}, baseline=new).case_changes == ()
+
+
+def test_the_hallucination_rates_of_two_runs_are_compared():
+    def invents(question):
+        return cited() if question != "question 1" else cited("The rent is 9,000 a month and rises each week.")
+
+    old, new = sc.evaluate(cases(), lambda q: cited()), sc.evaluate(cases(), invents)
+
+    assert comparison(old, new).hallucination.value == 1 / 20

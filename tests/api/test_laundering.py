@@ -1,5 +1,7 @@
 """Ways to make a stored record say something else and have it look as it was written: each is refused or named."""
 
+import datetime as dt
+import json
 import shutil
 from pathlib import Path
 
@@ -14,12 +16,13 @@ from spancheck_pipeline.api.auditing import export_log, read_log
 from spancheck_pipeline.api.auditing_checks import verify_file
 from spancheck_pipeline.api.auditing_history import decision_history
 from spancheck_pipeline.api.auditing_place import verify_place
+from spancheck_pipeline.api.baselines import baselines_before, promote_place
 from spancheck_pipeline.api.erased import gone_dates
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.api.stored import grade_place, run_place
 from spancheck_pipeline.api.trending import read_trend
 from spancheck_pipeline.clients.target import load_target
-from spancheck_pipeline.errors import ForeignFileError, MissingDataError
+from spancheck_pipeline.errors import CaptureRefusedError, CorruptFileError, ForeignFileError, MissingDataError
 from spancheck_pipeline.grading.graders import build_graders
 from spancheck_pipeline.storage.store import Night, Store
 from spancheck_pipeline.storage.tables import (
@@ -62,7 +65,7 @@ def test_a_capture_of_another_night_is_refused_by_whoever_reads_it_and_named_by_
 
     said = faults(store, B)
 
-    assert f"this captured_run lies at {B}, and is that of {A}, as it says itself" in said
+    assert f"lies at {B}, and is the captured_run of {A}, as it says itself" in said
     assert "--regrade" not in said
     with pytest.raises(ForeignFileError, match="copied or moved here"):
         regrade(store, B)
@@ -76,8 +79,8 @@ def test_two_nights_cannot_swap_a_table(store, table):
     first.write_bytes(second.read_bytes())
     second.write_bytes(mine)
 
-    assert f"lies at {A}, and is that of {B}" in faults(store, A)
-    assert f"lies at {B}, and is that of {A}" in faults(store, B)
+    assert f"lies at {A}, and is the {table.name} of {B}" in faults(store, A)
+    assert f"lies at {B}, and is the {table.name} of {A}" in faults(store, B)
     with pytest.raises(ForeignFileError):
         regrade(store, A)
 
@@ -85,7 +88,7 @@ def test_two_nights_cannot_swap_a_table(store, table):
 def test_scores_of_one_grader_are_not_read_as_those_of_another(store):
     shutil.copy(path(store, A, SCORES, "no_pii"), path(store, A, SCORES, "citation_accuracy"))
 
-    assert f"lies at {A}, grader citation_accuracy, and is that of {A}, grader no_pii" in faults(store)
+    assert f"lies at {A}, grader citation_accuracy, and is the scores of {A}, grader no_pii" in faults(store)
 
 
 def test_a_night_that_never_happened_is_not_made_from_the_files_of_another(store, tmp_path):
@@ -112,7 +115,7 @@ def test_a_file_without_a_place_is_known_by_its_own_document(store):
     assert store.open(A, CAPTURED_RUN).n_rows == len(rows)
 
     shutil.copy(path(store, A, CAPTURED_RUN), path(store, B, CAPTURED_RUN))
-    with pytest.raises(ForeignFileError, match="that of date 2026-03-14"):
+    with pytest.raises(ForeignFileError, match="captured_run of date 2026-03-14"):
         store.open(B, CAPTURED_RUN)
 
 
@@ -131,7 +134,7 @@ def test_a_revision_in_the_place_of_another_one_is_named(store):
     history = Path(store.history_folder(A, GATE))
     shutil.copy(history / "revision=00001" / "part-0.parquet", history / "revision=00002" / "part-0.parquet")
 
-    assert f"lies at {A}, revision 2, and is that of revision 1" in faults(store)
+    assert f"lies at {A}, revision 2, and is the gate of revision 1" in faults(store)
 
 
 def test_an_older_capture_that_is_put_back_and_decided_about_is_named_by_the_earlier_record(store, tmp_path):
@@ -223,6 +226,19 @@ def test_an_erased_night_is_gone_and_not_unheard_of(store, tables):
         open_audit_log(store, B)
 
 
+def test_an_erased_night_is_not_captured_again_as_if_it_had_never_been(store, tmp_path):
+    for folder in Path(store.root).rglob(f"suite=small/date={B.date}"):
+        if not {"seals", "_locks"} & {*folder.parts}:
+            shutil.rmtree(folder)
+    (tmp_path / "target.py").write_text("def answer(question):\n    raise SystemExit('it was called')\n")
+
+    with pytest.raises(CaptureRefusedError, match="captured and decided about"):
+        run_place(
+            store, B, suite(), CASES, graders=build_graders(GRADERS), decided_by="me",
+            load_target=lambda: load_target(suite().target, suite_folder=tmp_path),
+        )  # fmt: skip
+
+
 def test_superseded_decisions_that_are_gone_are_gaps(store):
     regrade(store, A, min_pass_rate={"no_pii": 0.1})
     shutil.rmtree(Path(store.root, "_history", "gate"))
@@ -262,6 +278,26 @@ def test_a_promotion_that_was_rewritten_is_not_the_one_that_was_sealed(store):
     release.write_text(release.read_text().replace("A. Person", "Somebody"))
 
     assert "promotion 2 (release) of small: is not what was sealed at" in faults(store)
+
+
+def test_a_promotion_whose_writer_died_before_its_seal_is_sealed_by_the_next_one(store):
+    (seal,) = Path(store.root, "seals/baselines/suite=small/kind=last_good").glob("00001_*")
+    kept = seal.read_bytes()
+    seal.unlink()
+    assert "promotion 1 (last good) of small: has no seal" in faults(store)
+
+    promote_place(store, A, at=dt.datetime.now(dt.UTC), by="nightly")
+
+    assert verify_place(store, A).ok
+    assert json.loads(seal.read_bytes())["digest"] == json.loads(kept)["digest"]
+
+
+def test_a_promotion_in_the_place_of_another_is_not_read(store):
+    first, second = sorted(Path(store.root, "baselines/suite=small/kind=release").glob("*.json"))
+    second.write_bytes(first.read_bytes())
+
+    with pytest.raises(CorruptFileError, match="is another promotion, by what it says itself"):
+        baselines_before(store, "small", None)
 
 
 def test_a_promotion_that_is_gone_is_named_by_its_seal(store):

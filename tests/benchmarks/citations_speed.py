@@ -9,8 +9,9 @@ quote; an answer that came without citations is cited as a whole. The loads:
 - ``unique``: captured answers of which no passage was met before, in this load or another.
 - ``repeated``: the passages of that load, which are known by now, under answers that are new: each claim is a sentence
   of a passage with every fourth word left out, its quote the first two thirds of that sentence.
-- ``long``: the same, but the passages of forty answers make one source, which is about 100,000 characters long.
-- ``again``: the answers of ``unique`` a second time, as over epochs and re-scorings.
+- ``middle`` and ``long``: the same, but the passages of four or of forty answers make one source, which is about 10,000
+  or 100,000 characters long.
+- ``again``: the answers of ``unique`` a second time, as over epochs and re-scorings; and under another threshold.
 
 Before them a fifth of the captured answers is scored, and one in no language that can be told, so that no load pays for
 compiling patterns and for the commonest words; that first load is printed too.
@@ -33,7 +34,7 @@ from spancheck_pipeline.evidence.text import sentences
 from spancheck_pipeline.grading.graders.citation_accuracy import CitationAccuracy
 
 LOT = 20
-PER_SOURCE = 40
+PER_SOURCE = {"middle": 4, "long": 40}
 Load = list[dict[str, Any]]
 
 
@@ -83,11 +84,11 @@ def other_answers(outputs: Load) -> Iterator[dict[str, Any]]:
             yield {"answer": answer, "contexts": output["contexts"], "citations": citations}
 
 
-def with_long_sources(outputs: Load) -> Load:
-    """Return the outputs with the passages of forty of them joined to one source, which each of the forty retrieves."""
+def with_long_sources(outputs: Load, per_source: int) -> Load:
+    """Return the outputs with the passages of some of them joined to one source, which each of those retrieves."""
     result = []
-    for start in range(0, len(outputs), PER_SOURCE):
-        group = outputs[start : start + PER_SOURCE]
+    for start in range(0, len(outputs), per_source):
+        group = outputs[start : start + per_source]
         texts = dict.fromkeys(context["text"] for output in group for context in output["contexts"])
         source = [{"source_id": "source", "text": "\n\n".join(texts)}]
         for output in group:
@@ -119,14 +120,14 @@ def timed(run: Any, grader: Any) -> float:
     return took
 
 
-def compare(earlier: Any, name: str, load: Load) -> None:
+def compare(earlier: Any, name: str, load: Load, **settings: float) -> None:
     before = after = 0.0
     lots = [load[at : at + LOT] for at in range(0, len(load), LOT)]
     pairs = [(theirs(earlier, lot), ours(lot)) for lot in lots]
     gc.collect()
     for old, new in pairs:
-        before += timed(old, earlier.citation_accuracy(claim_split=True))
-        after += timed(new, CitationAccuracy())
+        before += timed(old, earlier.citation_accuracy(claim_split=True, **settings))
+        after += timed(new, CitationAccuracy(**settings))
     n = sum(len(output["citations"]) for output in load) or 1
     per = f"earlier {before / n * 1e6:.0f} µs a citation, this {after / n * 1e6:.0f} µs"
     print(f"{name}: {len(load)} answers, {n} citations; {per}; ratio {before / after:.2f}")
@@ -152,11 +153,13 @@ def main() -> None:
     unique = unseen(outputs, seen)
     compare(earlier, "unique", unique)
     fresh = list(other_answers(unique))
-    compare(earlier, "repeated", fresh[::2])
-    joined = with_long_sources(fresh[1::2])
-    compare(earlier, "(long, first time)", joined[::PER_SOURCE])
-    compare(earlier, "long", [output for index, output in enumerate(joined) if index % PER_SOURCE])
+    compare(earlier, "repeated", fresh[::3])
+    for place, (name, per_source) in enumerate(PER_SOURCE.items(), start=1):
+        joined = with_long_sources(fresh[place::3], per_source)
+        compare(earlier, f"({name}, first time)", joined[::per_source])
+        compare(earlier, name, [output for index, output in enumerate(joined) if index % per_source])
     compare(earlier, "again", unique)
+    compare(earlier, "again, another threshold", unique, support_threshold=0.7)
 
 
 if __name__ == "__main__":

@@ -123,3 +123,23 @@ def test_each_mistake_is_said_with_its_fix_and_ends_with_2(recorded, capsys):
     for arguments, said in MISTAKES:
         assert spancheck("audit", *arguments) == 2, arguments
         assert said in capsys.readouterr().err
+
+
+def test_a_record_that_is_gone_and_decisions_that_are_gone_end_with_1(recorded, capsys):
+    suite = recorded.suite_folder / "suite.yaml"
+    text = suite.read_text()
+    for threshold in ("0.8", "0.7"):
+        suite.write_text(text.replace("abstention_correct: 0.9}", f"abstention_correct: {threshold}}}"))
+        assert spancheck("run", "small", "--run-id", "r1") == 0
+    assert spancheck("audit", "history", "run:r1") == 0
+    shutil.rmtree(recorded.storage / "_history" / "runs" / "r1" / "gate")
+    capsys.readouterr()
+
+    assert spancheck("audit", "history", "run:r1") == 1
+    assert "decisions 1 to 2 are gone" in capsys.readouterr().out
+    assert spancheck("audit", "verify", "run:r1") == 1
+    assert "revisions 1–2 of gate are gone" in capsys.readouterr().out
+
+    shutil.rmtree(recorded.storage / "runs" / "r1" / "audit_log")
+    assert spancheck("audit", "verify", "run:r1") == 1
+    assert "run r1: a log was sealed here at" in capsys.readouterr().out

@@ -81,3 +81,16 @@ def test_runs_that_cannot_be_compared_are_a_json_document_too(decided, capsys, a
     )
     assert (document["tests"], document["comparison"]["graders"]) == ({}, {})
     assert reason in shown.err
+
+
+def test_a_run_of_another_configuration_is_graded_again_by_that_configurations_graders(project, capsys):
+    project.write_suite(more="configs: {strict: {graders: {citation_accuracy: {require_citation: true}}}}\n")
+    assert spancheck("run", "small", "--config", "strict", "--run-id", "strict") in {0, 1}
+    capsys.readouterr()
+    kept = spancheck("gate", "run:strict", "--json")
+    before = json.loads(capsys.readouterr().out)
+
+    assert spancheck("gate", "run:strict", "--regrade", "--json") == kept
+    shown = capsys.readouterr()
+    assert [rule["reason"] for rule in json.loads(shown.out)["rules"]] == [rule["reason"] for rule in before["rules"]]
+    assert shown.err == ""

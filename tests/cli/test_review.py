@@ -137,3 +137,21 @@ def test_each_mistake_is_said_with_its_fix_and_ends_with_2(recorded, capsys):
     for arguments, said in MISTAKES:
         assert spancheck(*arguments) == 2, arguments
         assert said in capsys.readouterr().err
+
+
+def test_the_record_of_the_next_decision_says_what_was_signed_of_a_case(recorded, capsys):
+    spancheck("review", "run:r1", "--to", "r.csv", "--grader", "citation_accuracy")
+    fill(recorded.folder / "r.csv", disposition="passes", why="Agreed with the landlord.")
+    spancheck("review", "run:r1", "--from", "r.csv", "--author", "R. Viewer\x1b[31m")
+    assert spancheck("run", "small", "--run-id", "r1") == 1, "the suite does not let dispositions gate"
+    capsys.readouterr()
+
+    assert spancheck("audit", "show", "run:r1") == 0
+    lines = capsys.readouterr().out.splitlines()
+    case_id = next(line for line in lines if "citation_accuracy fail [people say: passes]:" in line).split()[0]
+    assert spancheck("audit", "show", "run:r1", case_id) == 0
+    shown = capsys.readouterr().out
+    assert "signed: citation[0] passes by R. Viewer" in shown
+    assert "– Agreed with the landlord." in shown
+    assert "\x1b" not in shown.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert spancheck("audit", "verify", "run:r1") == 0

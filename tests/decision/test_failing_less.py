@@ -86,7 +86,9 @@ def test_an_identical_run_passes_where_one_with_newly_failing_cases_does():
 def test_a_threshold_that_fails_is_not_reached_by_failing_more(found, threshold, confidence):
     clusters, _, new, worse = found
     before, after = (threshold_answer(said, clusters, threshold, confidence) for said in (new, worse))
-    assert no_graver(before, after)
+    assert before.is_ok or not after.is_ok
+    if confidence == "count":
+        assert no_graver(before, after)
 
 
 @given(runs(), st.sampled_from([{}, {"detect": 0.2}, {"margin": 0.05}, {"margin": 0.2}, {"alpha": 0.01}]))

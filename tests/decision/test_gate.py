@@ -305,6 +305,8 @@ def test_the_unmeasured_of_a_document_count_as_failed_in_its_bound_and_so_do_fai
         rule = answer_of(lost, f"min_pass_rate_{name}")
         assert rule.answer is Answer.FAIL
         assert "lower bound 0.682" in rule.reason
+    cites = answer_of(lost, "min_pass_rate_cites").reason
+    assert "below 0.7; the unmeasured count as failed in it (20 of 20 unmeasured scores say " in cites
     at = GateSettings(min_pass_rate={"cites": 0.68, "completion": 0.68}, confidence="lower")
     assert decide(clustered("U" * 20 + "P" * 180, failed_calls=range(20)), at).answer is Answer.PASS
 
@@ -349,6 +351,8 @@ def test_caps_hold_flaky_and_unmeasured_cases_down():
     decision = decide(document(cites=counts(84, 3, flaky=5, unmeasured=8)), settings)
     assert answer_of(decision, "max_flaky_cites").answer is Answer.FAIL  # 5 of 92
     assert answer_of(decision, "max_unmeasured_cites").answer is Answer.NOT_MEASURED  # 8 of 100
+    assert answer_of(decision, "max_flaky_cites").reason.endswith("at most 0.05 may be; look at these cases")
+    assert answer_of(decision, "max_unmeasured_cites").reason.endswith("; look at the unmeasured cases")
     within = decide(document(cites=counts(90, flaky=5, unmeasured=5)), settings)
     assert answer_of(within, "max_flaky_cites").answer is Answer.FAIL  # 5 of 95
     assert answer_of(within, "max_unmeasured_cites").answer is Answer.PASS  # 5 of 100

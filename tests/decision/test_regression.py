@@ -9,7 +9,8 @@ from spancheck_pipeline import stats
 from spancheck_pipeline.decision.comparison import ComparedCase, ComparedRun, compare
 from spancheck_pipeline.decision.facts import GraderFacts, RowFacts, ScoreFacts
 from spancheck_pipeline.decision.gate_settings import Regression
-from spancheck_pipeline.decision.regression import regression_rules, regression_tests
+from spancheck_pipeline.decision.paired_tests import regression_tests
+from spancheck_pipeline.decision.regression import regression_rules
 from spancheck_pipeline.decision.rule import Answer
 from spancheck_pipeline.decision.scorecard import build_scorecard
 from spancheck_pipeline.grading.score import Outcome
@@ -194,7 +195,7 @@ def test_with_too_few_documents_no_drop_can_be_shown_and_the_answer_says_how_man
     four = rule(measured("F" * 100, "P" * 100, clusters=4))
     assert (four.answer, four.p_value) == (Answer.INCONCLUSIVE, 0.0625)  # 2⁻⁴
     assert four.reason.endswith(
-        "; with 4 documents that passed no drop can be shown, however large; at least 5 documents would be needed"
+        "; with 4 documents that passed there no drop can be shown, however large; at least 5 documents would be needed"
     )
     assert (four.cases_needed, four.clusters_needed) == (None, 5)
     assert rule(measured("F" * 100, "P" * 100, clusters=5)).answer is Answer.FAIL
@@ -204,11 +205,13 @@ def test_with_too_few_documents_no_drop_can_be_shown_and_the_answer_says_how_man
     # Two graders halve the level: 2⁻⁵ = .031 is more than .025.
     pair = measured("F" * 100, "P" * 100, clusters=5, graders=("a", "b"))
     assert (
-        "with 5 documents that passed no drop can be shown, however large; at least 6"
+        "with 5 documents that passed there no drop can be shown, however large; at least 6"
         in rule(pair, graders=("a", "b")).reason
     )
+    fallen = rule(measured("F" * 100, "F" * 100, clusters=20))
+    assert "with 0 documents that passed there no drop can be shown, however large; at least 5 such" in fallen.reason
     alone = rule(measured("FFFF", "PPPP"))
-    assert "with 4 cases that passed no drop can be shown, however large; at least 5 cases" in alone.reason
+    assert "with 4 cases that passed there no drop can be shown, however large; at least 5 cases" in alone.reason
 
 
 def test_where_documents_are_what_is_short_documents_are_asked_for():

@@ -188,8 +188,8 @@ def test_every_item_that_cannot_be_used_is_reported_with_its_line_and_the_fix(tm
             "the payload's producer: target.citations: NAME"
         ),
         (
-            "FILE:6: what it holds is no output: usage.input_tokens must be a valid integer, unable to parse string as "
-            "an integer; correct it, or take it from elsewhere: columns: {usage: PATH}"
+            "FILE:6: what it holds is no output: usage.input_tokens must be a whole number; correct it, or take it "
+            "from elsewhere: columns: {usage: PATH}"
         ),
     ]
 

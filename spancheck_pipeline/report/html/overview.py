@@ -122,18 +122,12 @@ def _spent(baselines: Sequence[Beside]) -> Iterator[str]:
     for item in baselines:
         cost, latency = item.comparison.cost_usd, item.comparison.latency_ms
         said = [
-            f"{wording.signed(change.value)} {unit}{_bounds(change)}"
+            f"{wording.signed(change.value)} {unit}"
             for change, unit in ((cost, "USD"), (latency, "ms"))
             if change.value is not None
         ]
         if said:
             yield f"{' and '.join(said)} an answer against {item.label}"
-
-
-def _bounds(change: Difference) -> str:
-    if change.low is None or change.high is None:
-        return ""
-    return f" [{wording.signed(change.low)} … {wording.signed(change.high)}]"
 
 
 def _card(title: str, rate: Rate | None, noun: str, missing: str, against: Sequence[str]) -> Section:
@@ -276,6 +270,7 @@ def _people(card: ScorecardDocument) -> Iterator[Section]:
             "raw": f"{wording.percent(raw.value)} [{wording.interval(raw.low, raw.high)}]",
             "rate": wording.percent(figures.pass_rate.value),
             "bounds": wording.interval(figures.pass_rate.low, figures.pass_rate.high),
+            "clusters": figures.pass_rate.n_clusters and clusters_said(figures.pass_rate.n_clusters),
             "signed": [
                 ("confirmed", figures.n_confirmed),
                 ("should pass", figures.n_passes),

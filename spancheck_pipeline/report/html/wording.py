@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 from spancheck_pipeline.decision.gate import GateDecision
@@ -46,12 +47,12 @@ def points(value: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a difference of amounts with its sign and a few significant digits.
+    """Return a difference of amounts with its sign and three significant digits, written out.
 
-    >>> signed(-0.000312), signed(12.0), signed(0.0)
-    ('−0.000312', '+12', '0')
+    >>> signed(-0.0000312), signed(12.0), signed(0.0)
+    ('−0.0000312', '+12', '0')
     """
-    text = number(abs(value), 3)
+    text = format(Decimal(f"{abs(value):.3g}"), "f")
     return text if value == 0 else ("−" if value < 0 else "+") + text
 
 
