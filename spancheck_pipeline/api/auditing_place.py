@@ -50,7 +50,7 @@ def verify_place(
     """
     contents = Contents()
     log, faults = _open_log(store, place, as_decided)
-    found = _Found(log, known_from=_known(store, place, log, seal), faults=faults)
+    found = _Found(known_from=_known(store, place, log, seal), faults=faults)
     if log is not None:
         _check_log(store, place, log, found, contents, head=head, is_current=as_decided is None)
     else:
@@ -84,7 +84,6 @@ class _Known(NamedTuple):
 class _Found:
     """What is known so far of a stored log."""
 
-    log: StoredFile | None
     known_from: _Known
     faults: list[str]
     checked: Checked = field(default_factory=lambda: Checked(fault=None, n_records=0, head="", header=""))
@@ -105,6 +104,8 @@ def _open_log(store: Store, place: Place, as_decided: int | None) -> tuple[Store
         return store.open(place, AUDIT_LOG), []
     except MissingDataError:
         traces = traces_of(store, place)
+        if as_decided is not None and 1 <= as_decided <= _last_decision(store, place):
+            return None, [f"{place}: decision {as_decided} was made, and its record is gone"]
         if traces is None or as_decided is not None:
             raise
         return None, [f"{place}: {traces.text()}"]
@@ -129,6 +130,14 @@ def _decided(store: Store, place: Place, number: int) -> StoredFile:
         if decision is not None and decision.revision == number:
             return file
     raise MissingDataError(f"{place}: neither decision {number} nor a record of it is kept")
+
+
+def _last_decision(store: Store, place: Place) -> int:
+    """Return the number of the latest decision that is kept, which says how many there were; 0 without any."""
+    try:
+        return store.open(place, GATE).revision
+    except (MissingDataError, CorruptFileError, ContractError):
+        return max(store.kept_paths(place, GATE), default=0)
 
 
 def _decision_inputs(store: Store, place: Place, as_decided: int | None) -> Mapping[str, Any]:

@@ -251,6 +251,9 @@ def test_a_log_that_was_superseded_and_removed_is_gone(store):
     shutil.rmtree(store.history_folder(A, AUDIT_LOG))
 
     assert f"{A}: log 1 was sealed at" in faults(store)
+    assert verify_place(store, A, as_decided=1).faults == (f"{A}: decision 1 was made, and its record is gone",)
+    with pytest.raises(MissingDataError, match="neither decision 7 nor a record of it is kept"):
+        verify_place(store, A, as_decided=7)
 
 
 def test_a_file_that_nobody_wrote_is_named(store):

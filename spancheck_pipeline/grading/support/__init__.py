@@ -146,24 +146,37 @@ def carries(claim: str, passages: tuple[str, ...], *, threshold: float = DEFAULT
     (True, False)
     """
     is_short = len(claim) + sum(map(len, passages)) <= _KEPT_CHARS
-    return _carried(claim, passages, threshold) if is_short else _carries(claim, passages, threshold)
+    most, is_whole = (_most_kept if is_short else _most)(claim, passages)
+    if most < threshold:
+        return False
+    if threshold <= 1 - _NAME and is_whole:
+        return True  # word for word, so that all it could miss are names that are written in another way
+    return check_support(claim, passages, threshold=threshold).supported is True
+
+
+class _Most(NamedTuple):
+    """What a claim can have at most, told without comparing it."""
+
+    share: float
+    """Of its content, if all its numbers and dates are told; -1 where it has none."""
+    is_whole: bool
+    """Whether it is one sentence that stands in the passages word for word."""
 
 
 @lru_cache(maxsize=8192)
-def _carried(claim: str, passages: tuple[str, ...], threshold: float) -> bool:
-    return _carries(claim, passages, threshold)
+def _most_kept(claim: str, passages: tuple[str, ...]) -> _Most:
+    return _most(claim, passages)
 
 
-def _carries(claim: str, passages: tuple[str, ...], threshold: float) -> bool:
+def _most(claim: str, passages: tuple[str, ...]) -> _Most:
     asked = ask(claim[:MOST_READ])
     n_facts = len(asked.quantities) + len(asked.dates)
     weight = len(asked.stems) + n_facts
+    if not weight:
+        return _Most(-1.0, is_whole=False)
     together = _together(passages)
-    if not weight or (len(asked.stems & together.stems) + n_facts) / weight < threshold:
-        return False
-    if threshold <= 1 - _NAME and len(asked.sentences) == 1 and _bare(asked.sentences[0].text) in together.sentences:
-        return True  # word for word, so that all it could miss are names that are written in another way
-    return check_support(claim, passages, threshold=threshold).supported is True
+    is_whole = len(asked.sentences) == 1 and _bare(asked.sentences[0].text) in together.sentences
+    return _Most((len(asked.stems & together.stems) + n_facts) / weight, is_whole)
 
 
 class _Together(NamedTuple):
