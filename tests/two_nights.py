@@ -6,7 +6,7 @@ from pathlib import Path
 
 from recorded_place import CASES, GRADERS, TARGET, suite
 
-from spancheck_pipeline.api.baselines import pin_release, promote_place
+from spancheck_pipeline.api.promoting import pin_release, promote_place
 from spancheck_pipeline.api.reviewing import export_review, import_review
 from spancheck_pipeline.api.stored import grade_place, run_place
 from spancheck_pipeline.clients.target import load_target

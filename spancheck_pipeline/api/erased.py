@@ -27,7 +27,9 @@ class Traces(NamedTuple):
         """Return them in one clause."""
         if self.sealed_at is not None:
             return f"a log was sealed here at {self.sealed_at.isoformat(timespec='seconds')} and is gone"
-        return "this night was promoted to a baseline, and its record is gone"
+        if self.is_promoted:
+            return "this night was promoted to a baseline, and its record is gone, or was never written"
+        return "seals lie here that cannot be read, and the log is gone"
 
 
 def traces_of(store: Store, place: Place) -> Traces | None:

@@ -18,8 +18,9 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from spancheck_pipeline.api.audit_logs import open_audit_log
-from spancheck_pipeline.api.baselines import all_promotions, baselines_before
+from spancheck_pipeline.api.baselines import baselines_before
 from spancheck_pipeline.api.manifest import read_manifest
+from spancheck_pipeline.api.promoting import all_promotions
 from spancheck_pipeline.errors import LockedError, StorageError, UsageError
 from spancheck_pipeline.evidence.canonical import CONTRACT
 from spancheck_pipeline.storage.pruned import mark_pruned

@@ -27,7 +27,7 @@ def promote(suite: str, date: str | None, *, note: str, is_list: bool, as_json: 
     It is kept with who and when, and never rewritten: another one is pinned after it. Until then the first run that
     its gate let pass (PASS or INCONCLUSIVE) is the release baseline.
     """
-    from spancheck_pipeline.api.baselines import pin_release
+    from spancheck_pipeline.api.promoting import pin_release
     from spancheck_pipeline.cli import terminal
     from spancheck_pipeline.errors import UsageError
 
@@ -50,7 +50,8 @@ def promote(suite: str, date: str | None, *, note: str, is_list: bool, as_json: 
 
 
 def _list(store: Store, suite: str, *, as_json: bool) -> int:
-    from spancheck_pipeline.api.baselines import all_promotions, baselines_before
+    from spancheck_pipeline.api.baselines import baselines_before
+    from spancheck_pipeline.api.promoting import all_promotions
     from spancheck_pipeline.cli import terminal
     from spancheck_pipeline.decision.promotion import KINDS
 

@@ -11,10 +11,10 @@ from typing import Any
 import dagster as dg
 
 from spancheck_pipeline.api.audit_logs import chain_head
-from spancheck_pipeline.api.baselines import promote_place
 from spancheck_pipeline.api.deciding import decide_place, summarize_place
 from spancheck_pipeline.api.judge_needs import needed_judges
 from spancheck_pipeline.api.judging import judge_place
+from spancheck_pipeline.api.promoting import promote_place
 from spancheck_pipeline.api.recording import record_place
 from spancheck_pipeline.api.reporting import report_place
 from spancheck_pipeline.api.scoring import score_place

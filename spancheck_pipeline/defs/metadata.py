@@ -4,10 +4,10 @@ from typing import Any
 
 import dagster as dg
 
-from spancheck_pipeline.api.baselines import Promoted
 from spancheck_pipeline.api.captured import Captured
 from spancheck_pipeline.api.deciding import Decided, Summarized
 from spancheck_pipeline.api.judging import JudgedPlace
+from spancheck_pipeline.api.promoting import Promoted
 from spancheck_pipeline.api.reporting import Reported
 from spancheck_pipeline.api.rescoring import GraderChanges, OutcomeChange, Rescored
 from spancheck_pipeline.api.scoring import Scored

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spancheck_pipeline.decision.names import check_name
 from spancheck_pipeline.errors import UsageError
 
+_SHOWN = 3
+"""Dates that are named where the one that is asked for is not stored."""
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,119}")
 
 
@@ -102,3 +105,18 @@ class JudgePlace:
 Place = Night | AdHoc
 AnyPlace = Place | JudgePlace
 """Every place that a table may have a file at."""
+
+
+def stored_nearby(night: Night, dates: Sequence[str]) -> str:
+    """Return which dates of a suite are stored, the nearest ones to a night that is not; to be put behind a sentence.
+
+    >>> stored_nearby(Night("leases", "2026-03-09"), ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-14"])
+    '; stored are 2026-03-02, 2026-03-03, 2026-03-14 and 1 more (spancheck trend leases shows them)'
+    """
+    if not dates:
+        return ""
+    wanted = dt.date.fromisoformat(night.date)
+    nearest = sorted(dates, key=lambda date: abs((dt.date.fromisoformat(date) - wanted).days))[:_SHOWN]
+    more = f" and {len(dates) - len(nearest)} more" if len(dates) > len(nearest) else ""
+    are = "are" if len(dates) > 1 else "is"
+    return f"; stored {are} {', '.join(sorted(nearest))}{more} (spancheck trend {night.suite} shows them)"

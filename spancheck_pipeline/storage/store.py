@@ -8,13 +8,12 @@ places in ``place.py``, what only a running capture needs in ``working.py``.
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import errno
 import json
 import os
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from spancheck_pipeline.evidence.canonical import CONTRACT, canonical_json, dige
 from spancheck_pipeline.storage.belonging import PLACE, check_belongs
 from spancheck_pipeline.storage.draft import Draft
 from spancheck_pipeline.storage.object_files import ObjectFiles
-from spancheck_pipeline.storage.place import AdHoc, AnyPlace, JudgePlace, Night, Place, check_run_id
+from spancheck_pipeline.storage.place import AdHoc, AnyPlace, JudgePlace, Night, Place, check_run_id, stored_nearby
 from spancheck_pipeline.storage.publication import FILE, LocalPublisher, ObjectPublisher, Publisher, Slot
 from spancheck_pipeline.storage.rows import Row
 from spancheck_pipeline.storage.stored_file import Published, StoredFile, open_file, reaching_client
@@ -37,8 +36,6 @@ from spancheck_pipeline.storage.tables import Table
 from spancheck_pipeline.storage.working import WorkingPlaces
 
 _REVISION = re.compile(r"/revision=(\d+)/")
-_SHOWN = 3
-"""Dates that are named where the one that is asked for is not stored."""
 
 
 class Store(WorkingPlaces):
@@ -279,21 +276,6 @@ class Store(WorkingPlaces):
     def _slot(self, place: AnyPlace, table: Table, grader: str | None) -> Slot:
         history = f"{self.root}/_history/{place.folder(table.name, grader)}"
         return Slot(self.path(place, table, grader), history)
-
-
-def stored_nearby(night: Night, dates: Sequence[str]) -> str:
-    """Return which dates of a suite are stored, the nearest ones to a night that is not; to be put behind a sentence.
-
-    >>> stored_nearby(Night("leases", "2026-03-09"), ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-14"])
-    '; stored are 2026-03-02, 2026-03-03, 2026-03-14 and 1 more (spancheck trend leases shows them)'
-    """
-    if not dates:
-        return ""
-    wanted = dt.date.fromisoformat(night.date)
-    nearest = sorted(dates, key=lambda date: abs((dt.date.fromisoformat(date) - wanted).days))[:_SHOWN]
-    more = f" and {len(dates) - len(nearest)} more" if len(dates) > len(nearest) else ""
-    are = "are" if len(dates) > 1 else "is"
-    return f"; stored {are} {', '.join(sorted(nearest))}{more} (spancheck trend {night.suite} shows them)"
 
 
 def _draft(open_drafts: contextlib.ExitStack, draft: Draft) -> Draft:

@@ -7,8 +7,9 @@ import pytest
 from scenario import AT, Project, cases_of
 
 from spancheck_pipeline.api.audit_logs import open_audit_log, read_head
-from spancheck_pipeline.api.baselines import baselines_before, pin_release, promote_place
+from spancheck_pipeline.api.baselines import baselines_before
 from spancheck_pipeline.api.deciding import read_comparisons, read_decision
+from spancheck_pipeline.api.promoting import pin_release, promote_place
 from spancheck_pipeline.api.stored import grade_place, run_place
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from scenario import Project, cases_of
 
-from spancheck_pipeline.api.baselines import compare_place, promote_place
+from spancheck_pipeline.api.baselines import compare_place
 from spancheck_pipeline.api.capturing import capture_place
 from spancheck_pipeline.api.deciding import decide_place, summarize_place
 from spancheck_pipeline.api.facts import open_evidence
 from spancheck_pipeline.api.judging import judge_place, verdicts_at
+from spancheck_pipeline.api.promoting import promote_place
 from spancheck_pipeline.api.scoring import score_place
 from spancheck_pipeline.api.snapshot import snapshot_cases
 from spancheck_pipeline.clients.attribute import load_attribute

@@ -16,8 +16,9 @@ from spancheck_pipeline.api.auditing import export_log, read_log
 from spancheck_pipeline.api.auditing_checks import verify_file
 from spancheck_pipeline.api.auditing_history import decision_history
 from spancheck_pipeline.api.auditing_place import verify_place
-from spancheck_pipeline.api.baselines import baselines_before, promote_place
+from spancheck_pipeline.api.baselines import baselines_before
 from spancheck_pipeline.api.erased import gone_dates
+from spancheck_pipeline.api.promoting import promote_place
 from spancheck_pipeline.api.snapshot import read_snapshot
 from spancheck_pipeline.api.stored import grade_place, run_place
 from spancheck_pipeline.api.trending import read_trend
@@ -224,6 +225,16 @@ def test_an_erased_night_is_gone_and_not_unheard_of(store, tables):
     assert read_trend(store, "small").gone == (B.date,)
     with pytest.raises(MissingDataError, match="a log was sealed here at"):
         open_audit_log(store, B)
+
+
+def test_a_night_whose_seals_are_gone_too_is_known_by_its_promotion(store):
+    for folder in Path(store.root).rglob(f"suite=small/date={B.date}"):
+        shutil.rmtree(folder)
+
+    assert verify_place(store, B).faults[0] == (
+        f"{B}: this night was promoted to a baseline, and its record is gone, or was never written"
+    )
+    assert gone_dates(store, "small") == (B.date,)
 
 
 def test_an_erased_night_is_not_captured_again_as_if_it_had_never_been(store, tmp_path):

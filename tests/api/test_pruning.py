@@ -9,8 +9,8 @@ import pytest
 from scenario import Project, spancheck
 
 from spancheck_pipeline.api.audit_logs import open_audit_log, read_head, read_records
-from spancheck_pipeline.api.baselines import all_promotions, pin_release, promote_place
 from spancheck_pipeline.api.capturing import capture_place
+from spancheck_pipeline.api.promoting import all_promotions, pin_release, promote_place
 from spancheck_pipeline.api.pruning import cutoff, prune
 from spancheck_pipeline.api.snapshot import publish_cases
 from spancheck_pipeline.api.staleness import stale_nights

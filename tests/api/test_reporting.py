@@ -8,7 +8,7 @@ from report_scenario import blocks_of
 from scenario import AT, Project
 
 from spancheck_pipeline.api.audit_logs import chain_head, open_audit_log, read_records
-from spancheck_pipeline.api.baselines import promote_place
+from spancheck_pipeline.api.promoting import promote_place
 from spancheck_pipeline.api.reporting import refresh_report, report_place
 from spancheck_pipeline.api.stored import grade_place, run_place
 from spancheck_pipeline.api.targets import load_target

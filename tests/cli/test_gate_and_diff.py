@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from scenario import AT, Project, cases_of, spancheck
 
-from spancheck_pipeline.api.baselines import promote_place
+from spancheck_pipeline.api.promoting import promote_place
 from spancheck_pipeline.api.stored import run_place
 from spancheck_pipeline.clients.attribute import load_attribute
 from spancheck_pipeline.clients.target import load_target

@@ -4,8 +4,8 @@ import dagster as dg
 import pytest
 from scenario import Project
 
-from spancheck_pipeline.api.baselines import all_promotions
 from spancheck_pipeline.api.deciding import read_decision
+from spancheck_pipeline.api.promoting import all_promotions
 from spancheck_pipeline.definitions import build
 from spancheck_pipeline.defs.home import prepare_home
 from spancheck_pipeline.defs.run import run_nightly

@@ -26,7 +26,7 @@ import dagster as dg  # noqa: E402 - a script finds the project by its own place
 from operations.services import Services, wait_for  # noqa: E402 - a script finds the project by its own place
 from scenario import Project, cases_of  # noqa: E402 - a script finds the project by its own place
 
-from spancheck_pipeline.api.baselines import all_promotions  # noqa: E402 - a script finds the project by its own place
+from spancheck_pipeline.api.promoting import all_promotions  # noqa: E402 - a script finds the project by its own place
 from spancheck_pipeline.storage.store import Night, Store  # noqa: E402 - a script finds the project by its own place
 from spancheck_pipeline.storage.tables import AUDIT_LOG, CAPTURED_RUN, CASES, COMPARISON, GATE, SCORECARD, SCORES  # noqa: E402 - a script finds the project by its own place
 

@@ -14,8 +14,8 @@ import dagster as dg
 import pytest
 from scenario import TARGET, Project, cases_of
 
-from spancheck_pipeline.api.baselines import all_promotions, promote_place
 from spancheck_pipeline.api.deciding import read_decision
+from spancheck_pipeline.api.promoting import all_promotions, promote_place
 from spancheck_pipeline.api.rescoring import Rescored
 from spancheck_pipeline.api.stored import run_place
 from spancheck_pipeline.clients.attribute import load_attribute

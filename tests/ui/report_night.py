@@ -13,7 +13,7 @@ from scenario import AT
 from ui.dagster_ui import REPOSITORY
 
 from spancheck_pipeline.api.audit_logs import open_audit_log, read_records
-from spancheck_pipeline.api.baselines import promote_place
+from spancheck_pipeline.api.promoting import promote_place
 from spancheck_pipeline.api.reporting import report_place
 from spancheck_pipeline.api.stored import run_place
 from spancheck_pipeline.api.targets import load_target
