@@ -1,7 +1,6 @@
-"""A project's definitions inside somebody else's Dagster: merged, twice on one storage, with either executor."""
+"""A project's definitions inside somebody else's Dagster: merged, and twice on one storage."""
 
 import datetime as dt
-import json
 import os
 import subprocess
 import sys
@@ -13,7 +12,6 @@ import pytest
 from scenario import Project
 
 from spancheck_pipeline.definitions import build_definitions
-from spancheck_pipeline.defs.home import prepare_home
 from spancheck_pipeline.defs.rescore import step_name
 from spancheck_pipeline.errors import ConfigError, UsageError
 
@@ -259,31 +257,3 @@ def test_a_table_of_a_suite_that_is_called_as_its_namespace_reaches_an_asset_of_
     dg.materialize([lengths, upstream], resources=definitions.resources, partition_key=today, selection=[lengths])
 
     assert seen == [{"suite": "small", "date": today}] * 3
-
-
-def test_a_code_location_captures_with_its_own_multiprocess_executor(project):
-    (project.folder / "location.py").write_text(
-        "import dagster as dg\n"
-        "from spancheck_pipeline import build_definitions\n"
-        "own = [dg.Definitions(executor=dg.multiprocess_executor)]\n"
-        "defs = dg.Definitions.merge(*own, build_definitions(['small'], namespace='team_a'))\n"
-    )
-    start = {"forkserver": {"preload_modules": ["spancheck_pipeline.definitions"]}}
-    prepare_home(project.environment.dagster_home)
-
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "dagster", "asset", "materialize", "-f", "location.py"),
-            *("--select", 'key:"team_a/small/cases" or key:"team_a/small/captured_run"'),
-            *("--partition", project.environment.today()),
-            *("--config-json", json.dumps({"execution": {"config": {"max_concurrent": 2, "start_method": start}}})),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-
-    assert 'Executing step "team_a__small__captured_run" in subprocess' in done.stderr
-    assert len(project.calls()) == 3
-    assert list(Path(project.storage / "team_a" / "captured_run").rglob("*.parquet"))

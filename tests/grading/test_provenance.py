@@ -83,15 +83,22 @@ def test_what_differs_is_told_with_its_place():
     assert passage[difference.start : difference.end] == "45"
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{index}-{case['kind']}" for index, case in enumerate(CASES)])
-def test_each_kind_of_quote_gets_its_grade_its_place_and_its_warnings(case):
+@pytest.mark.parametrize("kind", sorted({case["kind"] for case in CASES}))
+def test_each_kind_of_quote_gets_its_grade_its_place_and_its_warnings(kind):
+    for case in CASES:
+        if case["kind"] == kind:
+            assert _told(case) == (case["grade"], case.get("warnings"), case.get("slice")), case
+
+
+def _told(case):
+    """Return the grade, and the warnings and the marked words where the case says them."""
     citation = {"quote": case["quote"], "source_id": case.get("source_id"), "claim": "The rent is due."}
     found = verify_citation(citation, case["contexts"])
-    assert found.provenance.value == case["grade"]
-    assert found.warnings == tuple(case.get("warnings", found.warnings))
-    if "slice" in case:
-        [text] = [text for text in case["contexts"] if isinstance(text, str)]
-        assert text[found.source_start : found.source_end] == case["slice"]
+    warnings = list(found.warnings) if "warnings" in case else None
+    if "slice" not in case:
+        return found.provenance.value, warnings, None
+    [text] = [text for text in case["contexts"] if isinstance(text, str)]
+    return found.provenance.value, warnings, text[found.source_start : found.source_end]
 
 
 def test_a_quote_that_stands_twice_is_placed_where_the_producer_says():

@@ -14,7 +14,7 @@ from scenario import Project
 
 from spancheck_pipeline.cli.main import main
 
-ACTION = yaml.safe_load((Path(__file__).parents[1] / ".github" / "actions" / "spancheck" / "action.yml").read_text())
+ACTION = yaml.safe_load((Path(__file__).parents[2] / ".github" / "actions" / "spancheck" / "action.yml").read_text())
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
 EXPRESSION = re.compile(r"\$\{\{ inputs\.([a-z-]+) \}\}")
 
