@@ -131,15 +131,18 @@ def _share(rate: Rate) -> str:
 
 def print_decision(decision: GateDecision) -> None:
     """Print what each rule of the gate said, and the answer."""
-    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
 
     out = console()
     out.print()
     for rule in decision.rules:
-        style = _STYLES[rule.answer]
-        out.print(f"  [{style}]{rule.answer.replace('_', ' '):<12}[/{style}] {escape(visible(rule.reason))}")
+        said = Table.grid(padding=(0, 1, 0, 0))  # a long reason goes on below itself
+        said.add_column(width=14, no_wrap=True)
+        said.add_row(Text(f"  {rule.answer.replace('_', ' ')}", _STYLES[rule.answer]), Text(visible(rule.reason)))
         if facts := rule.test_facts:
-            out.print(f"  {'':<12} [dim]{facts}[/dim]")
+            said.add_row("", Text(facts, "dim"))
+        out.print(said)
     style = _STYLES[decision.answer]
     number = f" (decision {decision.revision})" if decision.revision else ""
     out.print(f"\n[{style}]gate: {decision.answer.replace('_', ' ')}[/{style}]{number}")

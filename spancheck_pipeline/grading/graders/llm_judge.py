@@ -28,7 +28,7 @@ class LlmJudge(JudgedGrader):
     """Pass when a judge says that the passages carry the answer; the value is the judge's score."""
 
     measurement: ClassVar[str] = "llm_judge"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     judge: Judge
     """Asked once an answer, with all passages."""
