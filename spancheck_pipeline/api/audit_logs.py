@@ -140,9 +140,7 @@ def record_of_row(row: Mapping[str, Any]) -> AuditRecord:
     verdicts = tuple(AuditVerdict(**item) for item in row["verdicts"] or ())
     signed = tuple(AuditDisposition(**item) for item in row["dispositions"] or ())
     asked, answered = case_from_audit_row(row), captured_from_row(row)
-    return record_of(
-        asked, answered, cost=row["cost_usd"], cells=row["scores"], verdicts=verdicts, dispositions=signed
-    )
+    return record_of(asked, answered, cost=row["cost_usd"], cells=row["scores"], verdicts=verdicts, dispositions=signed)
 
 
 def record_of(

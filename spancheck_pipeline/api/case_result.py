@@ -16,6 +16,7 @@ from spancheck_pipeline.evidence.verdict import NO_VERDICTS, Verdicts
 from spancheck_pipeline.grading.evaluate import grade_row
 from spancheck_pipeline.grading.grader import Grader, spec_of
 from spancheck_pipeline.grading.score import Finding, GradeResult, Outcome, Score
+from spancheck_pipeline.grading.shipped import result_of
 
 
 @dataclass(slots=True)
@@ -87,24 +88,10 @@ def grade_cases(
     digests = [spec_of(grader).digest for grader in graders]
     for case, row in pairs:
         grades = [
-            _grade_of(grade_row(grader, case, row, verdicts=verdicts), grader, spec_digest)
+            result_of(grader, grade_row(grader, case, row, verdicts=verdicts), spec_digest)
             for grader, spec_digest in zip(graders, digests, strict=True)
         ]
         yield CaseResult.of(case, row, grades)
-
-
-def _grade_of(score: Score, grader: Grader, spec_digest: str) -> GradeResult:
-    return GradeResult(
-        grader=grader.name,
-        score=score.value,
-        passed=score.outcome is Outcome.PASS if score.outcome.is_measured else None,
-        detail=score.reason,
-        outcome=score.outcome,
-        reason_code=score.reason_code,
-        findings=score.findings,
-        grader_version=grader.version,
-        spec_digest=spec_digest,
-    )
 
 
 def score_of(grade: GradeResult) -> Score:

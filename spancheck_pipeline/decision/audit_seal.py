@@ -6,7 +6,7 @@ Signing (a key on disk) and where seals are kept live in ``storage``; checking a
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -31,10 +31,38 @@ class Signature(BaseModel):
     """64 bytes as hexadecimal digits."""
 
 
-class Seal(BaseModel):
-    """Where an audit log's chain begins and ends. It holds no text."""
+class SealedDocument(BaseModel):
+    """What every seal has: when it was made and by which version, a checksum, and a signature where there is a key."""
 
     model_config = _FROZEN
+
+    sealed_at: datetime
+    """UTC."""
+    package_version: str
+    checksum: str | None = None
+    """SHA-256 of the canonical JSON of the seal without this and the signature: against damage, not against forgers."""
+    signature: Signature | None = None
+
+    def checked(self) -> Self:
+        """Return it with its checksum."""
+        return self.model_copy(update={"checksum": self._checksum()})
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is what its checksum is of; one without is taken as it is."""
+        return self.checksum is None or self.checksum == self._checksum()
+
+    def _checksum(self) -> str:
+        return digest(self.model_dump(mode="json", exclude={"signature", "checksum"}))
+
+    def signed_bytes(self) -> bytes:
+        """Return what a signature is over."""
+        document: dict[str, Any] = self.model_dump(mode="json", exclude={"signature"})
+        return canonical_json(document).encode()
+
+
+class Seal(SealedDocument):
+    """Where an audit log's chain begins and ends. It holds no text."""
 
     contract: Literal[1] = CONTRACT
     kind: Literal["audit_log_seal"] = "audit_log_seal"
@@ -56,29 +84,6 @@ class Seal(BaseModel):
     dispositions by a commitment to that): a commitment, under the log's key, to the SHA-256 of the file's bytes.
     Whoever has the whole log can check them; nobody who has a redacted copy can try texts against them. Empty for a
     log that was never stored."""
-    sealed_at: datetime
-    """UTC."""
-    package_version: str
-    checksum: str | None = None
-    """SHA-256 of the canonical JSON of the seal without this and the signature: against damage, not against forgers."""
-    signature: Signature | None = None
-
-    def checked(self) -> Seal:
-        """Return it with its checksum."""
-        return self.model_copy(update={"checksum": self._checksum()})
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is what its checksum is of; one without is taken as it is."""
-        return self.checksum is None or self.checksum == self._checksum()
-
-    def _checksum(self) -> str:
-        return digest(self.model_dump(mode="json", exclude={"signature", "checksum"}))
-
-    def signed_bytes(self) -> bytes:
-        """Return what a signature is over."""
-        document: dict[str, Any] = self.model_dump(mode="json", exclude={"signature"})
-        return canonical_json(document).encode()
 
 
 def json_schema() -> dict[str, Any]:

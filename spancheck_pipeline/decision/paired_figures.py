@@ -278,9 +278,7 @@ def hallucination_difference(grader: str, pairs: Pairs) -> Difference:
     if interval is None or kept is None:
         return Difference()
     # The formula is of the answers that do not hallucinate, as of those that pass.
-    return Difference(
-        value=-kept, low=-interval.high, high=-interval.low, n=flips.n, n_clusters=flips.n_clusters
-    )
+    return Difference(value=-kept, low=-interval.high, high=-interval.low, n=flips.n, n_clusters=flips.n_clusters)
 
 
 def _flips(units: Iterable[PairedUnit], lost: Lost, *, is_clustered: bool) -> stats.Flips:

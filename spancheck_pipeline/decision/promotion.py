@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from spancheck_pipeline.decision.audit_seal import Signature
+from spancheck_pipeline.decision.audit_seal import SealedDocument
 from spancheck_pipeline.decision.rule import Answer
-from spancheck_pipeline.evidence.canonical import CONTRACT, canonical_json, digest
+from spancheck_pipeline.evidence.canonical import CONTRACT, digest
 
 Kind = Literal["release", "last_good"]
 KINDS: Final[tuple[Kind, ...]] = ("release", "last_good")
@@ -54,10 +54,8 @@ class Promotion(BaseModel):
         return digest(self.model_dump(mode="json"))
 
 
-class PromotionSeal(BaseModel):
+class PromotionSeal(SealedDocument):
     """What a promotion said when it was recorded: a small document, written after it and kept apart from it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     contract: Literal[1] = CONTRACT
     kind: Literal["promotion_seal"] = "promotion_seal"
@@ -68,29 +66,6 @@ class PromotionSeal(BaseModel):
     """Of the partition that was promoted."""
     digest: str
     """SHA-256 of the canonical JSON of the promotion."""
-    sealed_at: datetime
-    """UTC."""
-    package_version: str
-    checksum: str | None = None
-    """SHA-256 of the canonical JSON of the seal without this and the signature: against damage, not against forgers."""
-    signature: Signature | None = None
-
-    def checked(self) -> PromotionSeal:
-        """Return it with its checksum."""
-        return self.model_copy(update={"checksum": self._checksum()})
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is what its checksum is of; one without is taken as it is."""
-        return self.checksum is None or self.checksum == self._checksum()
-
-    def _checksum(self) -> str:
-        return digest(self.model_dump(mode="json", exclude={"signature", "checksum"}))
-
-    def signed_bytes(self) -> bytes:
-        """Return what a signature is over."""
-        document: dict[str, Any] = self.model_dump(mode="json", exclude={"signature"})
-        return canonical_json(document).encode()
 
 
 class PromotionKey(NamedTuple):

@@ -183,9 +183,7 @@ class RunTally:
     def calls(self) -> dict[str, CaseOutcome]:
         """Return each case by whether it was answered; unmeasured where a row is missing."""
         return {
-            case_id: reduce_epochs(
-                self.rows.get((case_id, epoch), Outcome.UNMEASURED) for epoch in range(self.epochs)
-            )
+            case_id: reduce_epochs(self.rows.get((case_id, epoch), Outcome.UNMEASURED) for epoch in range(self.epochs))
             for case_id in self.cases
         }
 

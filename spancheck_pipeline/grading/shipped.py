@@ -36,10 +36,10 @@ class ShippedGrader:
         row = CapturedRow(
             case_id=case.id, question_digest=case.question_digest, output=out, latency_ms=out.latency_ms, attempts=0
         )
-        return result_of(self, self.grade(Evidence(case=case, output=out, row=row)))
+        return result_of(self, self.grade(Evidence(case=case, output=out, row=row)), spec_of(self).digest)
 
 
-def result_of(grader: Grader, score: Score) -> GradeResult:
+def result_of(grader: Grader, score: Score, spec_digest: str) -> GradeResult:
     """Return a score as the library's front hands it out, with the name, version and spec digest of its maker."""
     return GradeResult(
         grader=grader.name,
@@ -50,5 +50,5 @@ def result_of(grader: Grader, score: Score) -> GradeResult:
         reason_code=score.reason_code,
         findings=score.findings,
         grader_version=grader.version,
-        spec_digest=spec_of(grader).digest,
+        spec_digest=spec_digest,
     )

@@ -72,9 +72,7 @@ def _all(store: Store, place: Place) -> Iterator[Adjudication]:
 
 def batch_digests(store: Store, place: Place) -> dict[str, str]:
     """Return the content digest of every batch of a place, by the batch's name."""
-    return {
-        name: store.open(batch_place(place, name), ADJUDICATIONS).content_digest for name in _batches(store, place)
-    }
+    return {name: store.open(batch_place(place, name), ADJUDICATIONS).content_digest for name in _batches(store, place)}
 
 
 def read_batches(store: Store, place: Place, named: Mapping[str, str]) -> tuple[Adjudication, ...]:

@@ -16,7 +16,7 @@ from spancheck_pipeline.evidence.run import CapturedRow, normalize
 from spancheck_pipeline.grading import phrasebook
 from spancheck_pipeline.grading.abstention import abstention_of
 from spancheck_pipeline.grading.asking import Asking, JudgedGrader, needs
-from spancheck_pipeline.grading.grader import Evidence
+from spancheck_pipeline.grading.grader import Evidence, spec_of
 from spancheck_pipeline.grading.judge import Judge
 from spancheck_pipeline.grading.judge_provider import Provider, answered
 from spancheck_pipeline.grading.score import Finding, GradeResult, Outcome, Score
@@ -91,4 +91,5 @@ class ProvidedJudge(LlmJudge):
         )
         wanted = self.packets(Evidence(case=case, output=out, row=row))
         verdicts = answered(wanted, self.provider)
-        return result_of(self, self.grade(Evidence(case=case, output=out, row=row, verdicts=verdicts)))
+        score = self.grade(Evidence(case=case, output=out, row=row, verdicts=verdicts))
+        return result_of(self, score, spec_of(self).digest)
