@@ -15,6 +15,7 @@ from spancheck_pipeline.api.attributing import stored_attributions
 from spancheck_pipeline.api.baselines import compare_place
 from spancheck_pipeline.api.facts import grader_facts, open_evidence, row_facts, score_facts
 from spancheck_pipeline.api.trusting import judges_at, trust_inputs
+from spancheck_pipeline.api.unchanged import check_decision_kept, check_dispositions_kept, check_unchanged
 from spancheck_pipeline.decision.comparison import ComparisonDocument, Difference
 from spancheck_pipeline.decision.figures import CategoryFigures, GraderFigures, ScorecardDocument
 from spancheck_pipeline.decision.gate import GateDecision, decide
@@ -62,9 +63,13 @@ def summarize_place(
     ``judging`` are the graders among them that may rest on judges: what these said, and where they stand, is in it.
 
     Raises:
-        MissingDataError: when a grader's scores are missing, or were made from other outputs or labels than today's.
+        MissingDataError: when a grader's scores are missing, or were made from other outputs or labels than today's,
+            or dispositions that the last scorecard saw are gone.
+        CorruptFileError: when outputs, labels or scores are not what their digests are of.
     """
     evidence = open_evidence(store, place, graders)
+    check_unchanged(evidence)
+    check_dispositions_kept(store, place)
     trusted = judges_at(store, place, judging, evidence.cases, suite.gate.judges)
     inputs = {**evidence.digests(), **trusted.inputs}
     scorecard = build_scorecard(
@@ -114,8 +119,9 @@ def decide_place(
 
     Raises:
         MissingDataError: when the scores or the scorecard are missing, or were made from something else than today's
-            outputs, labels, graders and calibrations.
+            outputs, labels, graders and calibrations, or an earlier decision is gone.
     """
+    check_decision_kept(store, place)
     evidence = open_evidence(store, place, [grader.name for grader in graders])
     scorecard_file = store.open(place, SCORECARD)
     scorecard = ScorecardDocument.model_validate(scorecard_file.document())

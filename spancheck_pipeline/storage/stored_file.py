@@ -115,11 +115,15 @@ def open_file(filesystem: Any, path: str, table: Table) -> StoredFile:
         if key != b"ARROW:schema"
     }
     if "contract" not in metadata:
-        raise CorruptFileError(f"{path}: not a file of spancheck-pipeline (no contract number); move it away")
+        raise CorruptFileError(
+            f"{path}: not a file of spancheck-pipeline (no contract number): keep it, and restore ours from a backup"
+        )
     if metadata["contract"] != str(CONTRACT):
         raise ContractError(path, found=metadata["contract"], known=CONTRACT)
     if metadata.get("table") != table.name:
-        raise CorruptFileError(f"{path}: holds another table than {table.name}; move it away")
+        raise CorruptFileError(
+            f"{path}: holds another table than {table.name}: keep it, and restore ours from a backup"
+        )
     if not metadata.get("revision", "").isdecimal() or not metadata.get("content_digest"):
         raise CorruptFileError(f"{path}: does not say which revision and content it is; it was changed: restore it")
     if not schema.equals(table.schema):
@@ -128,6 +132,10 @@ def open_file(filesystem: Any, path: str, table: Table) -> StoredFile:
             "read it with the version that wrote it"
         )
     return StoredFile(path=path, table=table, metadata=metadata, n_rows=n_rows, filesystem=filesystem)
+
+
+_KEEP = "keep it in a safe place, and restore what stood here from a backup; where nothing was decided yet, run again"
+"""What to do about a file that is not what it should be: it may be evidence, and a record may rest on the lost one."""
 
 
 def reaching_client(filesystem: Any, path: str) -> contextlib.AbstractContextManager[None]:
@@ -145,9 +153,7 @@ def unreadable(path: str, error: Exception) -> StorageError:
     if f"/{CAPTURED_RUN.name}/" in path:  # nothing but the system itself could make it again
         return CorruptFileError(
             f"{path}: not a readable Parquet file ({type(error).__name__}); restore it from a backup. Without one, "
-            "move it away and capture the night again on purpose (spancheck nightly … --recapture): today's system "
-            "answers then, and what was decided before stays"
+            "move it to a safe place and capture the night again on purpose (spancheck nightly … --recapture): today's "
+            "system answers then, and what was decided before stays"
         )
-    return CorruptFileError(
-        f"{path}: not a readable Parquet file ({type(error).__name__}); restore it, or move it away and run again"
-    )
+    return CorruptFileError(f"{path}: not a readable Parquet file ({type(error).__name__}); {_KEEP}")
