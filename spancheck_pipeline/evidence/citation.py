@@ -8,6 +8,7 @@ citation carries is ``claim.py``'s.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -218,10 +219,12 @@ def _ids(inner: str) -> tuple[str, ...]:
 def _with_known(text: str, found: list[Marker], known: Sequence[str]) -> list[Marker]:
     """Add ``[id]`` for ids that exist and are not read as numbers already."""
     wanted = frozenset(known)
-    taken = {marker.start for marker in found}
+    ends = [marker.end for marker in found]
+    starts = [marker.start for marker in found]
     for match in re.finditer(r"\[([^\[\]\n]{1,200})\]", text):
-        if match.start() in taken:
-            continue
+        before = bisect_right(starts, match.start()) - 1
+        if before >= 0 and match.start() < ends[before]:
+            continue  # it is that marker, or within it: <sup>[1]</sup>
         ids = tuple(part.strip() for part in re.split(r"[,;]", match.group(1)))
         if match.group(1).strip() in wanted:
             ids = (match.group(1).strip(),)

@@ -278,6 +278,12 @@ def _by_offsets(citation: Citation, answer: str) -> Span | None:
     start, end = citation.answer_start, citation.answer_end
     if start is None or start > len(answer):
         return None
+    return _at_offsets(answer, start, end)
+
+
+@lru_cache(maxsize=16)
+def _at_offsets(answer: str, start: int, end: int | None) -> Span | None:
+    """Return what stands at offsets: kept, because the markers of one claim all ask for the same."""
     if end is not None and start < end <= len(answer) and words(answer[start:end]):
         start, end = _whole_words(answer, start, end)
         if len(words(strip_markers(answer[start:end]))) >= 2:  # noqa: PLR2004 - a word or a bare marker is a place, not a claim

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from spancheck_pipeline.evidence.citation import Citation, Marker, names_of, resolve_marker, source_name
+from spancheck_pipeline.evidence.citation import Citation, names_of, resolve_marker, source_name
 from spancheck_pipeline.evidence.claim import claim_spans, marked_claims
 from spancheck_pipeline.evidence.run import Output
 from spancheck_pipeline.evidence.text import Span
@@ -20,24 +20,22 @@ from spancheck_pipeline.grading.verified import CitationVerdict
 
 
 def citations_of_markers(output: Output) -> tuple[Citation, ...]:
-    """Return the citations that the inline markers of an answer make: one per marker and id, without a quote.
+    """Return the citations that the inline markers of an answer make: one per claim and id, without a quote.
 
     A marker such as ``[7]`` counts where it can be told from other brackets: at least one marker of the answer names a
     retrieved passage, or no passage was recorded at all. An id that names none stays as written, and dangles.
     """
     known = names_of(output.contexts)
-    pairs: list[tuple[str | None, str, Span, Marker]] = [
-        (resolve_marker(name, output.contexts), name, marked.claim, marker)
-        for marked in marked_claims(output.answer, known)
-        for marker in marked.markers
-        for name in marker.ids
-    ]
-    if output.contexts and not any(resolved for resolved, *_ in pairs):
+    resolved: dict[str, str | None] = {}
+    pairs: dict[tuple[str, Span], None] = {}
+    for marked in marked_claims(output.answer, known):
+        for name in (name for marker in marked.markers for name in marker.ids):
+            if name not in resolved:
+                resolved[name] = resolve_marker(name, output.contexts)
+            pairs[resolved[name] or name, marked.claim] = None
+    if output.contexts and not any(resolved.values()):
         return ()
-    return tuple(
-        Citation(source_id=resolved or name, answer_start=claim.start, answer_end=claim.end)
-        for resolved, name, claim, _ in pairs
-    )
+    return tuple(Citation(source_id=name, answer_start=claim.start, answer_end=claim.end) for name, claim in pairs)
 
 
 def markers_of(uncited: Sequence[Span], output: Output) -> list[Citation]:

@@ -93,3 +93,8 @@ def test_a_wide_marker_after_a_stop_belongs_to_the_sentence_before_it():
     answer = "通知期为三十天。［1］租金按月支付。［2］"
     told = [(answer[marked.claim.start : marked.claim.end], marked.markers[0].ids) for marked in marked_claims(answer)]
     assert told == [("通知期为三十天。［1］", ("1",)), ("租金按月支付。［2］", ("2",))]
+
+
+def test_a_marker_within_another_one_is_no_second_one():
+    answer = "Rent is due <sup>[1]</sup> and paid monthly <sup>[1]</sup>."
+    assert [(marker.start, marker.end) for marker in markers(answer, ["1"])] == [(12, 26), (44, 58)]

@@ -97,7 +97,9 @@ def test_a_damaged_captured_run_is_a_problem_whose_message_names_a_way_that_work
 
     assert spancheck("rescore", "--stale") == 2
     said = capsys.readouterr().err
-    assert "restore it from a backup. Without one, move it to a safe place and capture the night again on purpose" in said
+    assert (
+        "restore it from a backup. Without one, move it to a safe place and capture the night again on purpose" in said
+    )
     assert spancheck("nightly", "small") == 2
     captured.rename(project.folder / "damaged.parquet")
     assert spancheck("nightly", "small") == 2

@@ -317,3 +317,37 @@ def test_repeated_grading_is_identical():
 )
 def test_lists_of_sources_and_headings_of_tables_are_no_claims_and_markers_may_speak(answer):
     assert score(answer).outcome is Outcome.PASS
+
+
+MARKED = [
+    "[1] ",
+    "[1]",
+    "[^1]",
+    "¹",
+    "<sup>[1]</sup>",
+    "【1】",
+    "[1], ",
+    "- [1]\n",
+    '<cite id="lease">',
+    "[lease] ",
+    "x [1] ",
+]
+
+
+@pytest.mark.parametrize("marker", MARKED)
+def test_time_grows_no_faster_than_a_run_of_markers(marker):
+    def took(n, unlike=""):  # what was read before is kept
+        answer = unlike + (marker * n)[:n]
+        output = normalize({"answer": answer, "contexts": [*BOTH, {"source_id": "1", "text": LEASE}]})
+        started = time.process_time()
+        CitationAccuracy()._score(output, None)
+        return time.process_time() - started
+
+    took(100)
+    small = min(took(1_000, f"{number} ") for number in range(3))
+    assert took(8_000) < 8 * 3 * small + 0.05
+
+
+def test_one_claim_cites_a_source_once_however_often_it_is_marked():
+    found = score("Invoices are payable within 45 days of receipt [2][2] [2].").findings
+    assert [(finding.item, finding.source_id) for finding in found] == [("citation[0]", "bills")]
