@@ -292,3 +292,21 @@ def test_of_passages_with_the_same_words_the_one_with_the_claims_numbers_is_the_
     assert check_support(claim, passages).best == 1
     assert check_support(claim, passages[::-1]).best == 0
     assert check_support("The rent of Unit 4 is due.", passages).best == 0
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "supported"),
+    [
+        ("Yes, dogs are allowed.", "Dogs are not allowed.", False),
+        ("According to it, dogs are allowed.", "Dogs are not allowed.", False),
+        ("Ja, Hunde sind erlaubt.", "Hunde sind nicht erlaubt.", False),
+        ("Yes, dogs are allowed.", "Dogs are allowed.", True),
+        ("No, dogs are not allowed.", "Dogs are not allowed.", True),
+        ("Dogs are allowed.", "Cats are allowed. Dogs are not allowed.", False),
+        ("Dogs are allowed.", "Dogs are allowed. Snakes are not allowed.", True),
+        ("At most five people may attend.", "No more than five people may attend.", True),
+        ("All people attend.", "No people attend.", False),
+    ],
+)
+def test_what_only_replies_or_bounds_or_is_said_of_another_changes_nothing(claim, evidence, supported) -> None:
+    assert check_support(claim, evidence).supported is supported

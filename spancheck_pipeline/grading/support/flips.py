@@ -139,11 +139,12 @@ def _says_the_same(claim: Sentence, told: Sentence, but: str) -> bool:
 
 
 def _alone(stem: str, here: bool, claim: Sentence, reading: Reading) -> bool:
-    """Say whether no sentence of the passage with most of the claim's words has the word as the claim has it."""
-    wanted = frozenset(claim.order)
+    """Say whether no sentence of the passage with most of the claim's other words has the word as the claim has it."""
+    wanted = frozenset(claim.order) - {stem}
     for index in reading.places.get(stem, ())[:MOST_PLACES]:
         told = reading.sentences[index]
-        if len(wanted & told.stems) * 2 < len(wanted):
+        shared = len(wanted & told.stems)
+        if shared * 2 + 1 < len(wanted) or (wanted and not shared):
             continue
         if any((there in told.negated) == here for there in _places(told.order, stem)):
             return False

@@ -7,7 +7,7 @@ Plain negations are read in ``scope.py``; numbers in ``numbers.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from spancheck_pipeline.grading.support.lexicon import by_word
@@ -29,6 +29,9 @@ _MOST = 40
 _AFTER = 3
 """Words after a quantifier among which the word that it is about stands."""
 _PAIRS = {("a", "few"): "some", ("not", "many"): "few", ("not", "all"): "some", ("not", "every"): "some"}
+
+_BOUNDS = {("at", "most"), *(("no", word) for word in ("more", "less", "fewer", "later", "earlier", "longer"))}
+"""Two words that bound a number or a time, and say nothing of how many: at most five, no more than five."""
 
 
 class Quantified(NamedTuple):
@@ -54,7 +57,7 @@ def quantified(tokens: Sequence[str], stems_of: Callable[[str], tuple[str, ...]]
 def _each(tokens: Sequence[str], stems_of: Callable[[str], tuple[str, ...]]) -> Iterator[Quantified]:
     for index, token in enumerate(tokens):
         amount = QUANTIFIERS.get(token)
-        if amount is None:
+        if amount is None or not _BOUNDS.isdisjoint(pairwise(tokens[max(0, index - 1) : index + 2])):
             continue
         amount = _PAIRS.get((tokens[index - 1] if index else "", token), amount)
         for following in tokens[index + 1 : index + 1 + _AFTER]:

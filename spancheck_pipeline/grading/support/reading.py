@@ -216,7 +216,18 @@ _FRAMED_BY = ("context", "passage", "document", "source", "text", "excerpt", "in
 """One of these is in every such phrase."""
 
 
+_REPLIES = re.compile(
+    r"\s*(?:(?:yes|yeah|yep|correct|indeed|certainly|exactly|ja|oui|sí|sì|si|sim|tak|да|はい|是的|네)\s*[,.!:;–—、，。]+|"
+    r"(?:no|nein|non|nee|não|nie|нет)\s*,|"
+    r"according to (?:it|this|that|them|these)\s*,|(?:it|this|that) (?:says|states) that(?!\w))\s*(?=\S)",
+    re.IGNORECASE,
+)
+"""What a claim may open with that only replies or points: *Yes, dogs are allowed* says what *Dogs are allowed* says."""
+
+
 def _without_frame(claim: str) -> str:
+    if reply := _REPLIES.match(claim):
+        claim = claim[reply.end() :]
     if claim.isascii():
         small = claim.lower()
         if not any(word in small for word in _FRAMED_BY):
