@@ -7,6 +7,7 @@ import dagster as dg
 
 from spancheck_pipeline.api.capture_begin import Mode
 from spancheck_pipeline.api.capturing import capture_place
+from spancheck_pipeline.api.erased import traces_of
 from spancheck_pipeline.api.snapshot import is_begun
 from spancheck_pipeline.capture.containment import contained
 from spancheck_pipeline.defs import metadata
@@ -90,6 +91,11 @@ def refuse_past(suite: SuiteDefs, store: Store, night: Night, *, allow_past: boo
             f"{night} was pruned: what was decided about it stands, and its answers are gone; today's system cannot "
             "answer for that day. Capture it anew on purpose with recapture and allow_past (CLI: --recapture "
             "--allow-past)"
+        )
+    if traces := traces_of(store, night):
+        raise CaptureRefusedError(
+            f"{night}: {traces.text()}; restore the night from a backup. Without one, capture it anew on purpose with "
+            "recapture and allow_past (CLI: --recapture --allow-past)"
         )
     raise CaptureRefusedError(
         f"{night} was never captured and is over: today's system cannot answer for that day; "

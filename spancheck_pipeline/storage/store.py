@@ -146,8 +146,8 @@ class Store(WorkingPlaces):
             if file.content_digest == content_digest:
                 return file
         raise MissingDataError(
-            f"{self.path(place, table, grader)}: no revision with digest {content_digest[:12]}… is kept; "
-            f"it was pruned, or {self.root}/_history is not complete"
+            f"{self.path(place, table, grader)}: no revision with digest {content_digest[:12]}… is stored; "
+            f"it is gone, was pruned, or {self.root}/_history is not complete"
         )
 
     def revisions(self, place: AnyPlace, table: Table, grader: str | None = None) -> tuple[StoredFile, ...]:

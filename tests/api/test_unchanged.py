@@ -6,10 +6,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scenario import Project
 from two_nights import A, B, regrade, two_nights
 
-from spancheck_pipeline.errors import CorruptFileError, MissingDataError
-from spancheck_pipeline.storage.store import Store
+from spancheck_pipeline.clients.attribute import load_attribute
+from spancheck_pipeline.defs.captured_run import refuse_past
+from spancheck_pipeline.defs.partitions import daily
+from spancheck_pipeline.defs.suite_defs import SuiteDefs
+from spancheck_pipeline.errors import CaptureRefusedError, CorruptFileError, MissingDataError
+from spancheck_pipeline.storage.datasets import load_suite
+from spancheck_pipeline.storage.store import Night, Store
 from spancheck_pipeline.storage.tables import CAPTURED_RUN, CASES, GATE
 
 
@@ -56,3 +62,17 @@ def test_a_decision_that_is_gone_is_not_made_again_beside_its_record(store):
     Path(store.path(B, GATE)).unlink()
     with pytest.raises(MissingDataError, match="an audit log of a decision that is gone"):
         regrade(store, B)
+
+
+def test_an_erased_past_night_is_told_from_one_that_was_never_captured(store, tmp_path):
+    project = Project(tmp_path / "project")
+    for folder in Path(store.root).glob(f"*/suite=small/date={A.date}"):
+        if "seals" not in folder.parts:
+            shutil.rmtree(folder)
+    environment = project.environment
+    loaded = load_suite(environment.datasets, "small", load_attribute)
+    suite = SuiteDefs(loaded=loaded, environment=environment, partitions=daily(environment))
+    with pytest.raises(CaptureRefusedError, match=r"a log was sealed here at .* and is gone; restore the night"):
+        refuse_past(suite, store, A, allow_past=False)
+    with pytest.raises(CaptureRefusedError, match="was never captured and is over"):
+        refuse_past(suite, store, Night("small", "2026-01-04"), allow_past=False)
