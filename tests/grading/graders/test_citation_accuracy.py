@@ -1,5 +1,6 @@
 """Citation accuracy: the ladder, claims, support, and what the citations of an answer add up to."""
 
+import gc
 import json
 import random
 import time
@@ -339,13 +340,16 @@ def test_time_grows_no_faster_than_a_run_of_markers(marker):
     def took(n, unlike=""):  # what was read before is kept
         answer = unlike + (marker * n)[:n]
         output = normalize({"answer": answer, "contexts": [*BOTH, {"source_id": "1", "text": LEASE}]})
+        gc.collect()
+        gc.disable()  # a collection is the whole process's, not this answer's
         started = time.process_time()
         CitationAccuracy()._score(output, None)
+        gc.enable()
         return time.process_time() - started
 
     took(100)
     small = min(took(1_000, f"{number} ") for number in range(3))
-    assert took(8_000) < 8 * 3 * small + 0.05
+    assert min(took(8_000, f"{number} ") for number in range(2)) < 8 * 3 * small + 0.05
 
 
 def test_one_claim_cites_a_source_once_however_often_it_is_marked():
