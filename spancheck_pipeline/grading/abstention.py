@@ -55,6 +55,11 @@ class Abstention:
     contradicted: bool = False
     """Whether the system's own flag or finish reason says otherwise than the text; the text was believed."""
 
+    @property
+    def declines(self) -> bool:
+        """Whether the answer says that it cannot or will not answer, and asserts nothing besides."""
+        return self.kind in {"abstained", "refused"}
+
 
 def detect_abstention(text: str, *, patterns: Sequence[str] = ()) -> Abstention:
     """Return what a text does about its question: answer, decline, refuse, hedge, or answer in part.
@@ -114,9 +119,8 @@ def abstention_of(output: Output, *, patterns: Sequence[str] = ()) -> Abstention
         if told.kind == "answered" and told.asserts:
             return replace(told, contradicted=True)
         return replace(told, abstained=True, kind="abstained", signal="flag")
-    declined = told.kind in {"abstained", "refused"}
-    contradicted = bool(output.abstained and not declined) or (output.abstained is False and declined) or refusing
-    is_contradicted = contradicted and not (refusing and declined)
+    flagged_wrongly = output.abstained is not None and output.abstained is not told.declines
+    is_contradicted = (flagged_wrongly or refusing) and not (refusing and told.declines)
     return told if is_contradicted == told.contradicted else replace(told, contradicted=is_contradicted)
 
 

@@ -53,8 +53,7 @@ class AbstentionCorrect(ShippedGrader):
         if told.kind == "unknown":
             reason = f"The answer is in a language ({told.language}) whose ways of declining are not known."
             return Score.unmeasured("unknown_language", reason, findings=findings)
-        declined = told.kind in {"abstained", "refused"}
-        passed = declined is not answerable
+        passed = told.declines is not answerable
         code = "ok" if passed else ("wrongly_declined" if answerable else "wrongly_answered")
         reason = f"The case is {'answerable' if answerable else 'unanswerable'} and the answer {_DOES[told.kind]}."
         return Score.judged(passed, float(passed), reason=reason, reason_code=code, findings=findings)

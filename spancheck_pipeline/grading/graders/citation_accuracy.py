@@ -86,7 +86,7 @@ class CitationAccuracy(JudgedGrader):
     def _score(self, output: Output, asking: Asking | None) -> Score:
         if not output.answer.strip():
             return Score.not_applicable("no_answer", "The answer is empty, so it cites nothing.")
-        if (told := abstention_of(output)).kind in {"abstained", "refused"}:
+        if (told := abstention_of(output)).declines:
             return Score.not_applicable(told.kind, "The answer declines, so it has nothing to cite.")
         citations = output.citations or (citations_of_markers(output) if self.read_markers else ())
         rules = Rules(

@@ -80,7 +80,7 @@ class Groundedness(JudgedGrader):
         """Return the share of the asserted content that stands in the passages, with one finding per sentence."""
         output = evidence.output
         told = abstention_of(output, patterns=self.patterns)
-        if told.kind in {"abstained", "refused"}:
+        if told.declines:
             return Score.not_applicable(told.kind, f"The answer is {told.kind}, so it asserts nothing.")
         passages = [(source_name(context, i), context) for i, context in enumerate(output.contexts)]
         passages = [(name, context) for name, context in passages if (context.text or "").strip()]
@@ -129,11 +129,10 @@ class Groundedness(JudgedGrader):
         spans = tuple(span for span in spans if not is_courtesy(answer[span.start : span.end]))
         if not hedges:
             return spans
-        declines = {"abstained", "refused"}
         return tuple(
             span
             for span in spans
-            if detect_abstention(answer[span.start : span.end], patterns=self.patterns).kind not in declines
+            if not detect_abstention(answer[span.start : span.end], patterns=self.patterns).declines
         )
 
     def _sentences(

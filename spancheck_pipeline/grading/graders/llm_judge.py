@@ -51,7 +51,7 @@ class LlmJudge(JudgedGrader):
         output = evidence.output
         if not output.answer.strip():
             return Score.not_applicable("no_answer", "The answer is empty, so there is nothing to judge.")
-        if (told := abstention_of(output)).kind in {"abstained", "refused"}:
+        if (told := abstention_of(output)).declines:
             return Score.not_applicable(told.kind, f"The answer is {told.kind}, so there is nothing to judge.")
         packet = answer_packet(output.answer, [context.text or "" for context in output.contexts])
         if not packet.evidence:
